@@ -13,6 +13,7 @@ from fairlead.nats_wire.runner_wire import RunnerWire
 from fairlead.real_runner import RunnerClock
 from fairlead.runner.call_answers import RealAnswers
 from fairlead.runner.runner import Runner, RunnerBook, RunnerParts
+from fairlead.runner.runtimes import RunnerRuntimes
 from fairlead.runner.turn_inputs import RealInputs
 from fairlead.runtimes.echo import EchoRuntime
 from fairlead.store.blobs import FileBlobs
@@ -35,7 +36,7 @@ def make_runner(joining: Joining, directory: Path) -> Runner:
     wire = RunnerWire(joining.address, name=joining.name, machine_id=joining.machine_id)
     blobs = FileBlobs(directory, disk=REAL_DISK, offload=asyncio.to_thread)
     mark = f"runner-{joining.machine_id}"
-    echo = {"echo": EchoRuntime()}
+    echo = RunnerRuntimes({"echo": EchoRuntime()})
     runner = Runner(
         RunnerParts(
             machine=joining.name,

@@ -3,7 +3,7 @@ listens nowhere; it dials the server of the daemon that it has joined."""
 
 import asyncio
 import os
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,6 +14,7 @@ import msgspec
 
 from fairlead import __version__
 from fairlead.core import timestamps
+from fairlead.core.agents import ConfiguredAgent
 from fairlead.core.machines.runner_state import RUNNER_FACTS
 from fairlead.errors import Code, FairleadError, error
 from fairlead.git.command import Git
@@ -25,17 +26,21 @@ from fairlead.kit.process_sweep import sweep
 from fairlead.nats_wire.join_line import Joining
 from fairlead.nats_wire.runner_wire import RunnerWire
 from fairlead.observe import JobLogDirectory, Redactor, log, start_logging
+from fairlead.runner.added_agents import AddedAgents
 from fairlead.runner.call_answers import RealAnswers
 from fairlead.runner.file_answers import FileAnswers
 from fairlead.runner.remote_tools import RemoteTools
 from fairlead.runner.runner import Runner, RunnerBook, RunnerParts
+from fairlead.runner.runtimes import RunnerRuntimes
 from fairlead.runner.separated_agents import SeparatedAgents
 from fairlead.runner.turn_inputs import WORKTREES_NAME, RealInputs
 from fairlead.runtimes.catalogue import Catalogue
 from fairlead.runtimes.environment import secret_values
+from fairlead.runtimes.install.agent_files import AgentFiles
 from fairlead.runtimes.tool_server import ToolServer
 from fairlead.settings import Settings
-from fairlead.state_directory import take_lock
+from fairlead.state_directory import JOINED_NAME, take_lock
+from fairlead.store.agents_file import AgentsFile
 from fairlead.store.blobs import FileBlobs
 from fairlead.store.directories import RealDirectories
 from fairlead.store.project_files import RealProjectFiles
@@ -43,7 +48,6 @@ from fairlead.store.small_journal import SmallJournal
 from fairlead.store.writer import JournalWriter
 from fairlead.tree_ports import NO_TREES, WorkTrees
 
-JOINING_NAME: Final = "joined.json"
 JOURNAL_NAME: Final = "runner.ndjson"
 
 
@@ -55,7 +59,7 @@ class RunnerClock:
 def keep_joining(directory: Path, joining: Joining, disk: Disk = REAL_DISK) -> None:
     """What was typed, for this user alone."""
     make_private_directory(directory, disk=disk)
-    replace_durably(directory / JOINING_NAME, msgspec.json.encode(joining), disk=disk)
+    replace_durably(directory / JOINED_NAME, msgspec.json.encode(joining), disk=disk)
 
 
 def keep_name(directory: Path, name: str, disk: Disk = REAL_DISK) -> None:
@@ -67,11 +71,11 @@ def keep_name(directory: Path, name: str, disk: Disk = REAL_DISK) -> None:
 
 
 def read_joined(directory: Path) -> Joining:
-    found = read_if_there(directory / JOINING_NAME)
+    found = read_if_there(directory / JOINED_NAME)
     if found is None:
         raise error(
             Code.E_CONFIG,
-            f"This machine has not joined a Fairlead: {directory / JOINING_NAME} does not exist.",
+            f"This machine has not joined a Fairlead: {directory / JOINED_NAME} does not exist.",
             next_step="Run `fairlead machine add NAME` where the daemon runs, and the command that it prints here.",
         )
     return msgspec.json.decode(found, type=Joining)
@@ -116,8 +120,11 @@ async def _make_runner(
     agents.separate(stack)
     tools.prepare()
     catalogue = Catalogue(settings, JobLogDirectory(directory / "logs", redactor), tools)
-    catalogue.follow({})
+    added = AddedAgents(AgentsFile(directory, disk), catalogue)
+    added.begin()
     stack.push_async_callback(catalogue.aclose)
+    _remove_old_files(directory, added.agents.values())
+    runtimes = RunnerRuntimes(catalogue.runtimes, added)
     wire = RunnerWire(joining.address, name=joining.name, machine_id=joining.machine_id)
     stack.push_async_callback(wire.aclose)
     blobs = FileBlobs(directory, disk=disk, offload=asyncio.to_thread)
@@ -126,13 +133,13 @@ async def _make_runner(
     git = Git(os.environ)
     stack.callback(git.close)
     trees = _make_trees(settings, git)
-    answers = RealAnswers(catalogue.runtimes, RealDirectories(directory), inputs)
+    answers = RealAnswers(runtimes, RealDirectories(directory), inputs)
     runner = Runner(
         RunnerParts(
             machine=joining.name,
             wire=wire,
             book=book,
-            runtimes=catalogue.runtimes,
+            runtimes=runtimes,
             inputs=inputs,
             images=blobs,
             calls=_make_answers(settings, answers, agents, git, trees),
@@ -148,6 +155,14 @@ async def _make_runner(
     inputs.daemon = calls.daemon = runner
     wire.start()
     return runner
+
+
+def _remove_old_files(directory: Path, agents: Iterable[ConfiguredAgent]) -> None:
+    """At a start, when no agent runs: versions that were replaced or removed while the last runner used them."""
+    try:
+        AgentFiles(directory).forget_unnamed(agents)
+    except OSError as fault:  # files that nobody uses are no reason not to start
+        log.warning("files of old agents stay", message=str(fault))
 
 
 def _make_trees(settings: Settings, git: Git) -> WorkTrees:

@@ -14,6 +14,8 @@ from fairlead.kit.files import NO_ROOM, AlreadyLocked, Lock, lock_file, make_pri
 LOCK_NAME: Final = "lock"
 ADDRESS_NAME: Final = "http-address"
 AGENTS_NAME: Final = "agents"
+JOINED_NAME: Final = "joined.json"
+"""In the directory of a runner: which Fairlead it has joined, and its key."""
 
 
 def take_lock(state_dir: Path, note: str = "") -> Lock:

@@ -1,38 +1,56 @@
-"""Real agents on another machine: Claude and an agent that speaks ACP, behind a runner that knows them, with a daemon
-that has no agent of its own."""
+"""Real agents on another machine: Claude, Codex, Gemini and agents that speak ACP, found on PATH or added there, behind
+a runner, with a daemon that has no agent of its own."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
 from tests.two_machines.harness import Program, Site, site
+from tests.two_machines.test_command_line import typed
 
 from .acp_daemon import acp_settings
 from .acp_program import acp_agent
-from .acp_stage import KNOWN_AS
-from .environment import agent_environment, prepare_home
+from .acp_stage import EXTRA_ENVIRONMENT, KNOWN_AS
+from .environment import AgentName, agent_environment, prepare_home
+from .install import installed_agents
 from .model_server import ModelServer, Reply, Use
 
 pytestmark = [pytest.mark.agents, pytest.mark.anyio]
 
 MakeEnvironment = Callable[[Path, ModelServer], dict[str, str]]
+ADDED = "mine"
 
 
-def claude_environment(home: Path, server: ModelServer) -> dict[str, str]:
-    prepare_home("claude", home, server)
-    return agent_environment("claude", home, server)
+def make_environment(name: AgentName) -> MakeEnvironment:
+    def make(home: Path, server: ModelServer) -> dict[str, str]:
+        prepare_home(name, home, server)
+        return {**agent_environment(name, home, server), "FAIRLEAD_RUNTIME_ENVIRONMENT": ",".join(EXTRA_ENVIRONMENT)}
+
+    return make
 
 
 def claude_acp_environment(home: Path, server: ModelServer) -> dict[str, str]:
     return acp_settings(acp_agent("claude-agent-acp", home, server).env, home, "claude-agent-acp")
 
 
+def added_environment(home: Path, server: ModelServer) -> dict[str, str]:
+    """Nothing but Node is on PATH: a person adds the agent by its command."""
+    return acp_settings(acp_agent("claude-agent-acp", home, server).env, home)
+
+
 AGENTS: dict[str, MakeEnvironment] = {
-    "claude": claude_environment,
+    "claude": make_environment("claude"),
     KNOWN_AS["claude-agent-acp"]: claude_acp_environment,
+    ADDED: added_environment,
+    "codex": make_environment("codex"),
+    "gemini": make_environment("gemini"),
 }
+ASKING = ("claude", KNOWN_AS["claude-agent-acp"], ADDED)
+"""Those that can ask for permission: `codex exec` and `gemini -p` cannot."""
 
 
 class RemoteAgent:
@@ -49,27 +67,67 @@ class RemoteAgent:
         return job.answer
 
 
-@pytest.fixture(params=list(AGENTS))
-async def remote(request: pytest.FixtureRequest, tmp_path: Path, server: ModelServer) -> AsyncIterator[RemoteAgent]:
-    async with site(tmp_path) as here:
-        home = tmp_path / "home-of-gpu"
-        home.mkdir()
-        (tmp_path / "gpu").mkdir(mode=0o700)
-        environment = AGENTS[request.param](home, server)
-        here.runner_environment = lambda name: {**environment, "FAIRLEAD_RUNNER_DIR": str(tmp_path / name)}
+@asynccontextmanager
+async def run_behind_a_runner(name: str, home: Path, server: ModelServer) -> AsyncGenerator[RemoteAgent]:
+    async with site(home) as here:
+        home_there = home / "home-of-gpu"
+        home_there.mkdir()
+        (home / "gpu").mkdir(mode=0o700)
+        environment = AGENTS[name](home_there, server)
+        here.runner_environment = lambda name: {**environment, "FAIRLEAD_RUNNER_DIR": str(home / name)}
         await here.start_daemon()
         runner = await here.bring_up("gpu")
-        yield RemoteAgent(here, request.param, runner)
+        if name == ADDED:
+            await add_there(here)
+        yield RemoteAgent(here, name, runner)
+
+
+async def add_there(here: Site) -> None:
+    """A person types it on gpu, while the runner runs."""
+    program = str(installed_agents().bin_dir / "claude-agent-acp")
+    code, said = await typed(here, here.runner_environment("gpu"), "runner", "agent", "add", ADDED, "--", program)
+    assert code == 0, said
+    while ADDED not in (await here.machine("gpu")).agents:
+        await asyncio.sleep(0.05)
+
+
+@pytest.fixture(params=ASKING)
+async def remote(request: pytest.FixtureRequest, tmp_path: Path, server: ModelServer) -> AsyncIterator[RemoteAgent]:
+    async with run_behind_a_runner(request.param, tmp_path, server) as agent:
+        yield agent
+
+
+@pytest.fixture(params=list(AGENTS))
+async def any_remote(request: pytest.FixtureRequest, tmp_path: Path, server: ModelServer) -> AsyncIterator[RemoteAgent]:
+    async with run_behind_a_runner(request.param, tmp_path, server) as agent:
+        yield agent
 
 
 @pytest.mark.req("H3")
-async def test_a_session_on_another_machine_remembers_also_after_the_runner_was_started_again(remote: RemoteAgent):
-    await remote.say("my name is Alice")
-    assert await remote.say("what is my name?") == "Your name is Alice."
-    here = remote.here
-    await remote.runner.end()
+async def test_a_session_on_another_machine_remembers_also_after_the_runner_was_started_again(any_remote: RemoteAgent):
+    await any_remote.say("my name is Alice")
+    assert await any_remote.say("what is my name?") == "Your name is Alice."
+    here = any_remote.here
+    await any_remote.runner.end()
     await here.start_runner("gpu")
-    assert await remote.say("what is my name?") == "Your name is Alice."
+    assert await any_remote.say("what is my name?") == "Your name is Alice."
+
+
+@pytest.mark.req("H3")
+@pytest.mark.parametrize("verdict", ["allow", "deny"])
+async def test_a_plan_is_approved_or_sent_back_here(
+    tmp_path: Path, server: ModelServer, verdict: Literal["allow", "deny"]
+):
+    async with run_behind_a_runner("claude", tmp_path, server) as remote, remote.here.client() as client:
+        await remote.say("tool: EnterPlanMode {}")
+        plan = 'tool: ExitPlanMode {"plan": "1. look 2. leap"}'
+        taken = await client.submit("local", plan, project="gpu/gpu-project", tool="gpu/claude")
+        while not (questions := await client.questions("local")):
+            await asyncio.sleep(0.05)
+        assert (questions[0].kind, questions[0].detail, questions[0].machine) == ("plan", "1. look 2. leap", "gpu")
+        await client.respond(questions[0].question_id, verdict, user="local", message="look twice")
+        job = await remote.here.end_of(taken.job_id)
+    assert ("approved" if verdict == "allow" else "look twice") in job.answer
 
 
 @pytest.mark.req("H3")

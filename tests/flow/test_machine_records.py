@@ -14,11 +14,13 @@ from fairlead.core import timestamps
 from fairlead.core.decide.machines import AddMachine, RemoveMachine
 from fairlead.core.decide.projects import AddProject, DirectoryFacts
 from fairlead.core.events import JobCompleted, JobHandedOver, JobMarkedUnknownAfterCrash, QuestionAsked
+from fairlead.core.kept_trees import snapshot_name
 from fairlead.core.live import JobMoved
 from fairlead.core.machines.machine import Machine
 from fairlead.core.replies import ProjectCatalogue, ProjectInfo, StatusReport, Story
 from fairlead.errors import Code, FairleadError
 from fairlead.flow.agent_runtimes import FIXED
+from fairlead.flow.work_trees.turn_snapshots import KEEP_SECONDS
 from fairlead.machines.catalogue import CatalogueWithMachines
 from fairlead.machines.directories import DirectoriesAcross
 from fairlead.machines.hub import Machines
@@ -26,8 +28,10 @@ from fairlead.render.job_end import small_line
 from fairlead.render.replies import reply_lines, reply_text
 from fairlead.store.journal import open_state
 from fairlead.testing.disk import SimulatedDisk
+from fairlead.testing.trees import FakeTrees
 from tests.flow.harness import OWNER, STATE, FlowHarness, PretendedDirectories, run_flow, virtually
 from tests.machines.harness import GPU, Stage
+from tests.runner.harness import Added
 
 
 @asynccontextmanager
@@ -76,8 +80,41 @@ async def test_a_project_there_has_the_machines_name_and_its_turns_run_there():
         assert handed_over.job_id == job.job_id
         assert handed_over.machine_time  # the clock there, which may differ from ours by a day
         await flow.command(ask.Tool("echo"))  # people need not say on which machine
-        with pytest.raises(FairleadError, match="gpu/echo"):
+        with pytest.raises(FairleadError, match="gpu has no agent codex: it has echo"):
             await flow.command(ask.Tool("codex"))
+
+
+@pytest.mark.req("H3")
+@virtually
+async def test_an_agent_that_is_added_there_is_listed_with_its_version_and_can_be_chosen_at_once():
+    stage = Stage()
+    added = Added(stage)
+    async with stage.runner(), daemon_of(stage) as flow:
+        await join(flow)
+        await flow.answered("hi")
+        mine = added.add("1.0")
+        await flow.until(lambda: "gpu/mine" in flow.flow.ledger.limits.runtimes)
+        await flow.command(ask.Tool("mine"))
+        job = await flow.answered("and you?")
+        assert (job.runtime, mine.prompts) == ("gpu/mine", ["and you?"])
+        listed = {agent.name: (agent.source, agent.version) for agent in flow.flow.view.agents().agents}
+        assert (listed["gpu/mine"], listed["gpu/echo"]) == (("npm:mine", "1.0"), ("", ""))
+
+
+@pytest.mark.req("H2")
+@virtually
+async def test_the_snapshots_of_a_turn_are_kept_though_its_machine_is_renamed_at_once():
+    stage, trees = Stage(), FakeTrees()
+    async with stage.runner(), daemon_of(stage, trees=trees) as flow:
+        await join(flow)
+        job = await flow.answered("hi")
+        await flow.until(lambda: not flow.state.open_trees)
+        await flow.command(ask.MachineRename(GPU, "big"))
+        assert trees.kept == {}
+        await asyncio.sleep(2 * KEEP_SECONDS)
+    assert {path: sorted(kept) for path, kept in trees.kept.items()} == {
+        "big:/srv/trainer": [snapshot_name(flow.state.state_id, job.job_id, moment) for moment in ("end", "start")]
+    }
 
 
 @pytest.mark.req("H6", "H8")

@@ -26,6 +26,7 @@ from fairlead.machines.remote_runtime import RemoteRuntime
 from fairlead.ports import Runtime, ToolHandler
 from fairlead.runner.remote_tools import RemoteTools
 from fairlead.runner.runner import CallAnswers, Runner, RunnerBook, RunnerParts
+from fairlead.runner.runtimes import AgentSource, RunnerRuntimes
 from fairlead.runtimes.echo import EchoRuntime
 from fairlead.store.small_journal import SmallJournal
 from fairlead.testing.clock import VirtualClock
@@ -120,6 +121,7 @@ class Stage:
         self.records = Records()
         self.calls: CallAnswers = calls or NoCalls()
         self.runtimes: Mapping[str, Runtime] = runtimes or {"echo": EchoRuntime()}
+        self.source: AgentSource | None = None
         self.tools = RemoteTools()
         self.trees: WorkTrees = NO_TREES
         self._tokens = count(1)
@@ -169,7 +171,7 @@ class Stage:
                 machine=GPU,
                 wire=wire,
                 book=RunnerBook(journal, VirtualClock(asyncio.get_running_loop())),
-                runtimes=self.runtimes,
+                runtimes=RunnerRuntimes(self.runtimes, self.source),
                 inputs=PlainInputs(),
                 images=MemoryBlobs(disk),
                 calls=self.calls,

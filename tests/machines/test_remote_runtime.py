@@ -17,6 +17,7 @@ from fairlead.core.machines import messages
 from fairlead.core.machines.messages import SentFile
 from fairlead.errors import Code
 from fairlead.runner.call_answers import RealAnswers
+from fairlead.runner.runtimes import RunnerRuntimes
 from fairlead.runtimes.echo import EchoRuntime
 from fairlead.store.directories import RealDirectories
 from tests.flow.harness import virtually
@@ -227,7 +228,9 @@ class Inbox:
 @pytest.mark.anyio
 async def test_words_for_a_turn_that_runs_reach_its_agent_there_with_their_files():
     echo = SteerableEcho()
-    stage = Stage(calls=RealAnswers({"echo": echo}, RealDirectories(Path("/")), Inbox()), runtimes={"echo": echo})
+    stage = Stage(
+        calls=RealAnswers(RunnerRuntimes({"echo": echo}), RealDirectories(Path("/")), Inbox()), runtimes={"echo": echo}
+    )
     with NamedTemporaryFile() as sent:
         sent.write(b"a picture")
         sent.flush()

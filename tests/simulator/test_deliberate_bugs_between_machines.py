@@ -11,7 +11,7 @@ from fairlead.core.engine import HandingOver
 from fairlead.core.machines.link import Heard, Link, LinkFrame
 from fairlead.core.machines.messages import TurnEvent
 from fairlead.core.machines.runner_state import KeptTurn
-from fairlead.machines.remote_machine import RemoteMachine
+from fairlead.machines.remote_turns import RemoteTurns
 from fairlead.runner import runner as runner_module
 from fairlead.runner.runner import Runner
 from fairlead.runner.turns import RunnerTurns
@@ -92,7 +92,7 @@ def test_a_prompt_that_is_handed_over_before_that_is_in_the_journal(monkeypatch:
 
 
 def test_an_order_that_a_new_runner_takes_though_the_old_one_may_have_it(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(RemoteMachine, "on_receipt", lambda self: None)
+    monkeypatch.setattr(RemoteTurns, "note_receipt", lambda self: None)
     monkeypatch.setattr(RunnerTurns, "_tell_unknown", lambda self, order: self.take(_forgetful(order)))
     assert "was invoked 2 times" in find_violation()
 

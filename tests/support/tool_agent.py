@@ -1,11 +1,13 @@
 """Acts as `codex exec` and does what each line of its prompt says: `call TOOL {arguments}` calls one of Fairlead's own
-tools, through the very tool server that an agent starts; `look FILE` tries to read a file; `write FILE WORDS` writes
-one. It answers with what came of it. Knows nothing else of Fairlead."""
+tools, through the very tool server that an agent starts, `say TOOL {arguments}` what that server says to Fairlead, for
+a user who cannot start it; `look FILE` tries to read a file; `write FILE WORDS` writes one. It answers with what came
+of it. Knows nothing else of Fairlead."""
 
 import json
 import os
 import re
 import shlex
+import socket
 import subprocess
 import sys
 import uuid
@@ -54,6 +56,16 @@ class ToolServer:
         return f"{tool} {verdict}: {result['content'][0]['text']}"
 
 
+def say_over_the_socket(tool: str, arguments: dict[str, Any]) -> str:
+    grant = json.loads(Path(os.environ["FAIRLEAD_MCP_GRANT"]).read_text())
+    call = {"ask": "call", "token": grant["token"], "call_id": uuid.uuid4().hex, "tool": tool, "arguments": arguments}
+    with socket.socket(socket.AF_UNIX) as way:
+        way.connect(grant["socket"])
+        way.sendall(json.dumps(call).encode() + b"\n")
+        reply = json.loads(way.makefile().readline())
+    return f"{tool} {'ok' if reply.get('ok', True) else 'no'}: {reply.get('text', '')}"
+
+
 def can_read(path: str) -> bool:
     try:
         Path(path).read_bytes()
@@ -74,6 +86,10 @@ def main() -> None:
     if calls:
         server = ToolServer()
         said += [server.call(tool, json.loads(arguments)) for tool, arguments in calls]
+    said += [
+        say_over_the_socket(tool, json.loads(arguments))
+        for tool, arguments in re.findall(r"^say (\w+) (\{.*\})$", prompt, re.MULTILINE)
+    ]
     pictures = [sys.argv[at + 1] for at, word in enumerate(sys.argv) if word == "-i"]
     said += [f"picture {Path(path).read_bytes().hex()}" for path in pictures]
     said += [f"read {path} {can_read(path)}" for path in re.findall(r"^look (\S+)$", prompt, re.MULTILINE)]

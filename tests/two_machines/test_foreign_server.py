@@ -10,6 +10,7 @@ from fairlead.core import requests
 from tests.nats_wire.harness import free_port
 from tests.two_machines.harness import Site, run, site
 from tests.two_machines.operator_server import OperatorServer, operator_server
+from tests.two_machines.test_command_line import typed
 
 
 def use(here: Site, urls: str, certificate: Path) -> None:
@@ -32,6 +33,38 @@ def test_a_job_runs_over_a_server_that_somebody_else_runs(tmp_path: Path, scheme
             assert (job.state, job.answer) == ("success", "this is one")
             await here.ask(requests.MachineRemove("gpu"))
             await here.until(lambda: here.accounts_file.read_text().count("nkey") == 1)
+
+    run(story())
+
+
+@pytest.mark.req("H1")
+def test_the_daemon_waits_for_a_server_that_comes_later_and_tells_the_operator_what_to_add(tmp_path: Path):
+    async def story() -> None:
+        async with AsyncExitStack() as stack:
+            here = await stack.enter_async_context(site(tmp_path))
+            server = OperatorServer(tmp_path / "operator")
+            server.write_config(tls=False)
+            use(here, server.url("nats"), server.certificate)
+            await here.start_daemon()
+            await server.start()
+            stack.push_async_callback(server.end)
+            code, said = await typed(here, here.daemon_environment(), "machine", "add", "gpu")
+            assert code == 0, said
+            how, line = said.splitlines()
+            assert str(here.accounts_file) in how
+            await server.take_accounts(here.accounts_file)
+            for directory in ("gpu", "gpu-project"):
+                (tmp_path / directory).mkdir(mode=0o700)
+            code, said = await typed(here, here.runner_environment("gpu"), *line.split()[1:])
+            assert code == 0, said
+            await here.start_runner("gpu")
+            await here.presence("gpu", is_there=True)
+            await here.ask(requests.ProjectAdd(f"gpu:{tmp_path / 'gpu-project'}"))
+            job = await here.end_of(await here.say("gpu", "this is one"))
+            assert (job.state, job.answer, job.machine) == ("success", "this is one", "gpu")
+            _, said = await typed(here, here.daemon_environment(), "doctor")
+            assert f"machines   ok   {server.url('nats')} answers." in said
+            assert not (tmp_path / "state" / "machines" / "server.json").exists()  # no server of its own
 
     run(story())
 

@@ -125,8 +125,8 @@ def test_an_agent_in_a_sandbox_there_sees_its_project_and_no_key_and_has_the_too
 
 @needs_root
 @pytest.mark.req("H3")
-def test_an_agent_of_another_user_there_sees_its_project_and_no_key():
-    """Its program is the system's Python: the user may not be let in where ours lies."""
+def test_an_agent_of_another_user_there_sees_its_project_and_no_key_and_has_the_tools():
+    """Its program is the system's Python: the user may not be let in where ours lies, nor start `fairlead mcp`."""
     with accounts.make_user("fairlead-there") as name, TemporaryDirectory(prefix="two-", dir="/tmp") as made:
         home = Path(made)
         home.chmod(0o755)  # the agents' user passes through
@@ -135,7 +135,8 @@ def test_an_agent_of_another_user_there_sees_its_project_and_no_key():
         program.write_text(f'#!/bin/sh\nexec /usr/bin/env -S python3 -I {code} "$@"\n')
         program.chmod(0o755)
         separation = {"FAIRLEAD_AGENT_USER": name, "CODEX_COMMAND": str(program), "PATH": "/usr/bin:/bin"}
-        assert run(look_around(home, separation)) == ["False", "True"]
+        said = run(look_around(home, separation, 'say send_message {"text": "hi"}'))
+        assert said == ["ok", "False", "True"]
 
 
 @pytest.mark.req("H3")

@@ -1,9 +1,11 @@
 """`fairlead agent`: which agents there are, and adding, updating and removing those that speak ACP."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import click
+import msgspec
 
 from fairlead.cli.output import tell
 from fairlead.core.agents import ConfiguredAgent
@@ -13,17 +15,31 @@ from fairlead.runtimes.catalogue import available_names
 from fairlead.settings import Settings, load_settings
 from fairlead.store.config_file import CONFIG_NAME, configured_agents, read_config
 
+if TYPE_CHECKING:
+    from fairlead.cli.agent_records import AgentRecords
+
+
+class AgentPlace(msgspec.Struct, frozen=True, kw_only=True):
+    """Whose agents a command is about: those of the daemon here, or of the runner here. `read` takes them from a file,
+    whether a process runs or not."""
+
+    read: Callable[[Settings], dict[str, ConfiguredAgent]]
+    open_records: "Callable[[Settings], AgentRecords]"
+
 
 @click.group()
-def command() -> None:
+@click.pass_context
+def command(ctx: click.Context) -> None:
     """Add, update and remove agents that speak the Agent Client Protocol."""
+    ctx.obj = AT_DAEMON
 
 
 @command.command("list", short_help="List the agents that people can talk to here.")
-def list_command() -> None:
+@click.pass_obj
+def list_command(place: AgentPlace) -> None:
     """List the agents that people can talk to here, the preferred one first."""
     settings = load_settings()
-    configured = read_agents(settings)
+    configured = place.read(settings)
     commands = {name: agent.command for name, agent in available_agents(settings, configured).items()}
     for name in available_names(settings, configured):
         agent = configured.get(name)
@@ -33,9 +49,11 @@ def list_command() -> None:
 
 @command.command("search", short_help="List agents that can be added.")
 @click.argument("word", default="")
-def search_command(*, word: str) -> None:
+@click.pass_obj
+def search_command(place: AgentPlace, *, word: str) -> None:
     """List agents that can be added, or those with WORD in their name or description."""
-    asyncio.run(_search(load_settings(), word))
+    settings = load_settings()
+    asyncio.run(_search(settings, place.read(settings), word))
 
 
 @command.command("add", short_help="Install an agent, or name the command of one.")
@@ -49,14 +67,19 @@ def add_command(*, name: str, program: tuple[str, ...], env: tuple[str, ...], pr
     """Install an agent, or name the COMMAND of one that is installed.
 
     The version is pinned: without VERSION, the newest version is chosen once. Nothing is downloaded later."""
-    asyncio.run(_add(load_settings(), name, program, env=env, projects=projects))
+    from fairlead.cli.agent_install import add_agent
+
+    settings = load_settings()
+    asyncio.run(add_agent(settings, AT_DAEMON.open_records(settings), name, program, env=env, projects=projects))
 
 
 @command.command("update", short_help="Update installed agents to the newest version.")
 @click.argument("name", metavar="[NAME[@VERSION]]", default="")
-def update_command(*, name: str) -> None:
+@click.pass_obj
+def update_command(place: AgentPlace, *, name: str) -> None:
     """Update an agent, or every installed one, to the newest version or to VERSION."""
-    asyncio.run(_update(load_settings(), name))
+    settings = load_settings()
+    asyncio.run(_update(settings, place.open_records(settings), name))
 
 
 @command.command("remove")
@@ -73,12 +96,21 @@ def read_agents(settings: Settings) -> dict[str, ConfiguredAgent]:
     return {} if config is None else {agent.name: agent for agent in configured_agents(config)}
 
 
-async def _search(settings: Settings, word: str) -> None:
+def _open_daemon_records(settings: Settings) -> "AgentRecords":
+    from fairlead.cli.agent_records import DaemonRecords
+
+    return DaemonRecords(settings)
+
+
+AT_DAEMON = AgentPlace(read=read_agents, open_records=_open_daemon_records)
+
+
+async def _search(settings: Settings, configured: Mapping[str, ConfiguredAgent], word: str) -> None:
     from fairlead.cli.agent_install import fetch_index, offers_here, tell_of_index
     from fairlead.runtimes.install.offers import find_offers
 
     fetched = await fetch_index(settings)
-    here = describe_presence(settings, read_agents(settings))
+    here = describe_presence(settings, configured)
     found = find_offers(offers_here(fetched.index), word)
     rows = [
         (offer.name, offer.version or "newest", offer.way_words, here.get(offer.name, "-"), offer.description)
@@ -106,32 +138,17 @@ def describe_presence(settings: Settings, configured: Mapping[str, ConfiguredAge
     return words
 
 
-async def _add(
-    settings: Settings, name: str, program: tuple[str, ...], *, env: tuple[str, ...], projects: tuple[str, ...]
-) -> None:
-    from fairlead.cli.agent_install import open_installer, own_agent
-    from fairlead.runtimes.install.releases import read_agent_release
-
-    if program:
-        async with open_installer(settings) as installer:
-            await installer.add_command(own_agent(name, program, env), projects)
-        return
-    release = read_agent_release(name)
-    async with open_installer(settings) as installer:
-        await installer.add(release, env=env, projects=projects)
-
-
-async def _update(settings: Settings, name: str) -> None:
+async def _update(settings: Settings, records: "AgentRecords", name: str) -> None:
     from fairlead.cli.agent_install import open_installer
     from fairlead.runtimes.install.releases import read_agent_release
 
     release = read_agent_release(name)
-    async with open_installer(settings) as installer:
+    async with open_installer(settings, records) as installer:
         await (installer.update(release) if name else installer.update_all())
 
 
 async def _remove(settings: Settings, name: str, *, even_if_used: bool) -> None:
     from fairlead.cli.agent_install import open_installer
 
-    async with open_installer(settings) as installer:
+    async with open_installer(settings, AT_DAEMON.open_records(settings)) as installer:
         await installer.remove(name, even_if_used=even_if_used)

@@ -11,12 +11,11 @@ from pathlib import Path
 
 import msgspec
 
+from fairlead.cli.agent_records import AgentRecords
 from fairlead.cli.install_progress import InstallProgress
 from fairlead.cli.output import tell
-from fairlead.cli.owner_commands import ask, check_can_ask
-from fairlead.core import requests
 from fairlead.core.agents import BUILT_IN_AGENTS, FROM_COMMAND, ConfiguredAgent, find_mistake
-from fairlead.core.replies import AgentAdded, AgentCatalogue, AgentWasRemoved
+from fairlead.core.replies import AgentAdded
 from fairlead.errors import Code, FairleadError, error
 from fairlead.observe import JobLogDirectory, Redactor
 from fairlead.ports import RuntimeHealth
@@ -31,18 +30,21 @@ from fairlead.runtimes.install.index import RegistryIndex, platform_key, read_in
 from fairlead.runtimes.install.installer import Installation, Installer, choose_way
 from fairlead.runtimes.install.offers import Offer, Package, Way, list_offers, suggest_names
 from fairlead.runtimes.install.programs import InstallPrograms
-from fairlead.runtimes.install.releases import AgentRelease, is_older
+from fairlead.runtimes.install.releases import AgentRelease, is_older, read_agent_release
 from fairlead.runtimes.pool import ProcessPool
 from fairlead.settings import OWN_VARIABLES, Settings
 
 
 class AgentInstaller:
-    """One command line's work. `agents` are those that the journal has."""
+    """One command line's work. `agents` are those that `records` have."""
 
-    def __init__(self, settings: Settings, agents: Iterable[ConfiguredAgent], index: RegistryIndex) -> None:
+    def __init__(
+        self, settings: Settings, records: AgentRecords, agents: Iterable[ConfiguredAgent], index: RegistryIndex
+    ) -> None:
         self._settings = settings
+        self._records = records
         self._agents = {agent.name: agent for agent in agents}
-        self._files = AgentFiles(settings.state_dir)
+        self._files = AgentFiles(records.directory)
         self._offers = offers_here(index)
         self._progress = InstallProgress()
         self._installer = Installer(
@@ -56,10 +58,11 @@ class AgentInstaller:
             raise error(
                 Code.E_INVALID_NAME,
                 f"The agent {release.name} already exists: {' '.join(there.command)}.",
-                next_step=f"`fairlead agent remove {release.name}` removes it.",
+                next_step=f"`{self._records.command_words} remove {release.name}` removes it.",
             )
         if there is not None and release.version in {"", there.version} and not self._files.find_damage(there):
-            tell(f"{there.name} {there.version} is already installed. `fairlead agent update` looks for a newer one.")
+            newer = f"`{self._records.command_words} update` looks for a newer one."
+            tell(f"{there.name} {there.version} is already installed. {newer}")
             return
         way = choose_way(self._find_offer(release.name))
         wanted = release.version or ("" if there is None else there.version)
@@ -73,10 +76,11 @@ class AgentInstaller:
             raise error(
                 Code.E_INVALID_NAME,
                 f"{agent.name} {there.version} was installed by Fairlead.",
-                next_step=f"Choose another name, or remove it first: `fairlead agent remove {agent.name}`.",
+                next_step="Choose another name, or remove it first: "
+                f"`{self._records.command_words} remove {agent.name}`.",
             )
         await self._probe(agent)
-        _tell_added(agent, await self._record(agent, projects))
+        self._tell_added(agent, await self._records.record(agent, projects))
 
     async def update(self, release: AgentRelease) -> None:
         agent = self._agents.get(release.name)
@@ -104,7 +108,7 @@ class AgentInstaller:
     async def update_all(self) -> None:
         installed = [agent for agent in self._agents.values() if self._files.place_of(agent) is not None]
         if not installed:
-            tell("No agents were installed by `fairlead agent add`.")
+            tell(f"No agents were installed by `{self._records.command_words} add`.")
         for agent in installed:
             await self.update(AgentRelease(agent.name))
 
@@ -118,8 +122,7 @@ class AgentInstaller:
         if agent is None and name in available_agents(self._settings, self._agents):
             words = f"{name} was not added here: AGENT_COMMAND names it, or its program is on PATH."
             raise error(Code.E_AGENT_NOT_FOUND, words, next_step="Change the setting, or uninstall the program.")
-        reply = await ask(self._settings, requests.AgentRemove(name=name, even_if_used=even_if_used))
-        assert isinstance(reply, AgentWasRemoved)
+        reply = await self._records.remove(name, even_if_used=even_if_used)
         tell(f"{name} was removed.")
         if reply.users:
             tell(f"These used it and need another agent (/tool NAME): {', '.join(reply.users)}.")
@@ -144,7 +147,7 @@ class AgentInstaller:
 
     async def _record_installed(self, made: Installation, projects: tuple[str, ...]) -> AgentAdded:
         try:
-            return await self._record(made.agent, projects)
+            return await self._records.record(made.agent, projects)
         except FairleadError as refused:
             # A daemon that went away may have recorded it: then the files are used, else the next start removes them.
             if refused.code is not Code.E_CONFIG:
@@ -156,7 +159,7 @@ class AgentInstaller:
         for note in (*made.notes, *health.notes):
             tell(f"Note: {note}")
         if old is None:
-            _tell_added(made.agent, reply)
+            self._tell_added(made.agent, reply)
             return
         is_same = old.version == made.agent.version
         change = f" {old.version} was installed again" if is_same else f": {old.version} → {made.agent.version}"
@@ -166,7 +169,7 @@ class AgentInstaller:
     async def _probe(self, agent: ConfiguredAgent, notes: tuple[str, ...] = ()) -> RuntimeHealth:
         """Starts the agent and asks it to initialize; no model hears of that. Raises E_AGENT_INSTALL."""
         settings = self._settings
-        logs = JobLogDirectory(settings.log_dir, Redactor([]))
+        logs = JobLogDirectory(self._records.log_dir, Redactor([]))
         parts = RuntimeParts(settings, logs, ProcessPool(most=1, idle_sec=1))
         runtime = make_acp_runtime(agent_from_configuration(agent, settings), parts)
         try:
@@ -181,15 +184,18 @@ class AgentInstaller:
             )
         return health
 
-    async def _record(self, agent: ConfiguredAgent, projects: tuple[str, ...]) -> AgentAdded:
-        request = requests.AgentAdd(**msgspec.structs.asdict(agent), projects=projects)
-        reply = await ask(self._settings, request)
-        assert isinstance(reply, AgentAdded)
-        return reply
+    def _tell_added(self, agent: ConfiguredAgent, reply: AgentAdded) -> None:
+        self._records.tell_added(agent, reply)
+        known = known_agent(agent.name)
+        if known is not None and known.login_hint:
+            tell(f"If it is not logged in yet: {known.login_hint}")
 
     def _tidy_up(self, old: ConfiguredAgent, running: tuple[str, ...]) -> None:
-        if running:
-            tell(f"{', '.join(running)} still use it; its files are removed at the next start of Fairlead.")
+        if self._files.place_of(old) is None:
+            return
+        reason = self._records.why_files_stay(running)
+        if reason:
+            tell(reason)
         else:
             self._files.remove(old)
 
@@ -200,7 +206,8 @@ class AgentInstaller:
         mistake = find_mistake(agent, OWN_VARIABLES)
         if mistake is not None:
             over_acp = f"{agent.name}-acp"
-            hint = f"`fairlead agent add {over_acp}` adds its ACP version." if known_agent(over_acp) else ""
+            command = f"{self._records.command_words} add {over_acp}"
+            hint = f"`{command}` adds its ACP version." if known_agent(over_acp) else ""
             raise error(mistake.code, f"{mistake.sentence[0].upper()}{mistake.sentence[1:]}.", next_step=hint)
 
     def _find_offer(self, name: str) -> Offer:
@@ -213,8 +220,8 @@ class AgentInstaller:
         raise error(
             Code.E_AGENT_NOT_FOUND,
             f"There is no known agent {name[:60]!r}.{meant}{where}",
-            next_step="`fairlead agent search` lists those that can be added. "
-            f"Add one that is already installed with `fairlead agent add {name[:60]} -- COMMAND`.",
+            next_step=f"`{self._records.command_words} search` lists those that can be added. "
+            f"Add one that is already installed with `{self._records.command_words} add {name[:60]} -- COMMAND`.",
         )
 
     def _way_of(self, agent: ConfiguredAgent) -> Way:
@@ -264,17 +271,35 @@ def tell_of_index(fetched: FetchedIndex) -> None:
         tell(f"Entries of the registry that could not be read: {', '.join(fetched.index.unreadable)}.", err=True)
 
 
+async def add_agent(
+    settings: Settings,
+    records: AgentRecords,
+    name: str,
+    program: tuple[str, ...],
+    *,
+    env: tuple[str, ...],
+    projects: tuple[str, ...] = (),
+) -> None:
+    """`name` is NAME[@VERSION] of one to install, or, with a `program`, the name of one that is installed."""
+    if program:
+        async with open_installer(settings, records) as installer:
+            await installer.add_command(own_agent(name, program, env), projects)
+        return
+    release = read_agent_release(name)
+    async with open_installer(settings, records) as installer:
+        await installer.add(release, env=env, projects=projects)
+
+
 @asynccontextmanager
-async def open_installer(settings: Settings) -> AsyncGenerator[AgentInstaller]:
+async def open_installer(settings: Settings, records: AgentRecords) -> AsyncGenerator[AgentInstaller]:
     """Raises before any work is done if the result could not be recorded."""
-    check_can_ask(settings)
-    with AgentFiles(settings.state_dir).lock():
-        reply = await ask(settings, requests.AgentList())
-        assert isinstance(reply, AgentCatalogue)
+    records.check()
+    with AgentFiles(records.directory).lock():
+        agents = await records.list_all()
         fetched = await fetch_index(settings)
         if settings.agent_registry:
             tell_of_index(fetched)
-        yield AgentInstaller(settings, reply.agents, fetched.index)
+        yield AgentInstaller(settings, records, agents, fetched.index)
 
 
 def own_agent(name: str, command: tuple[str, ...], env: tuple[str, ...]) -> ConfiguredAgent:
@@ -291,12 +316,3 @@ def _describe_way(way: Way) -> str:
     if isinstance(way, Package):
         return f"npm ({way.name})" if way.kind == "npm" else f"PyPI ({way.name})"
     return way.run.archive
-
-
-def _tell_added(agent: ConfiguredAgent, reply: AgentAdded) -> None:
-    shown = " ".join(part for part in (agent.name, agent.version) if part)
-    where = f", in {', '.join(reply.projects)}" if reply.projects else ""
-    tell(f"{shown} was added. People choose it with /tool {agent.name}{where}.")
-    known = known_agent(agent.name)
-    if known is not None and known.login_hint:
-        tell(f"If it is not logged in yet: {known.login_hint}")

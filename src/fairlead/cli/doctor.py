@@ -10,7 +10,7 @@ from typing import Final
 import click
 
 from fairlead.cli.agent import read_agents
-from fairlead.cli.health import check_all, describe_health
+from fairlead.cli.health import check_all, describe_files, describe_health
 from fairlead.cli.machine_checks import check_machines, describe_each
 from fairlead.cli.output import tell
 from fairlead.cli.settings_report import strange_settings
@@ -27,7 +27,6 @@ from fairlead.observe import JobLogDirectory, Redactor
 from fairlead.render.errors import error_sentence, error_text
 from fairlead.runtimes.catalogue import Catalogue, missing_programs
 from fairlead.runtimes.codex.sandbox import describe_exposed_state
-from fairlead.runtimes.install.agent_files import AgentFiles
 from fairlead.runtimes.separation import check_separation, make_confinements
 from fairlead.settings import OPEN_HTTP_ADVICE, Settings, load_settings
 from fairlead.settings_file import describe_file, find_settings_file
@@ -151,7 +150,8 @@ def _open_job_logs(settings: Settings, spare: Path) -> JobLogDirectory:
 
 async def _check_each_agent(settings: Settings, job_logs: JobLogDirectory) -> bool:
     agents = _read_agents(settings)
-    are_whole = [_check_files(settings, agent) for agent in agents.values()]
+    files = [describe_files(settings.state_dir, agent, "fairlead agent") for agent in agents.values()]
+    are_whole = [_tell("installed", sentence, ok=ok) for ok, sentence in files if sentence]
     catalogue = Catalogue(settings, job_logs)
     catalogue.follow(agents)
     healthy = False
@@ -177,17 +177,6 @@ def _separate_if_possible(settings: Settings) -> list[Confinement]:
         return make_confinements(settings)
     except FairleadError:
         return []  # the check of the separation tells of it
-
-
-def _check_files(settings: Settings, agent: ConfiguredAgent) -> bool:
-    """An agent that Fairlead installed: is it still what was installed?"""
-    files = AgentFiles(settings.state_dir)
-    if files.place_of(agent) is None:
-        return True
-    damage = files.find_damage(agent)
-    what = f"{agent.name} {agent.version} ({agent.source})"
-    again = f"`fairlead agent update {agent.name}` installs it again."
-    return _tell("installed", f"{what}: {damage}. {again}" if damage else f"{what}, unchanged.", ok=not damage)
 
 
 def _check_separation(settings: Settings) -> bool:

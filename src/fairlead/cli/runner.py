@@ -6,6 +6,7 @@ import sys
 import click
 
 from fairlead.cli.output import tell
+from fairlead.cli.runner_agents import command as agent_command
 from fairlead.cli.running import need_extra
 from fairlead.cli.shipped_files import shipped_file
 from fairlead.errors import Code, error
@@ -43,6 +44,9 @@ def join_command(*, line: tuple[str, ...], no_check: bool) -> None:
     tell("Start it with `fairlead runner run`. `fairlead runner doctor` checks the key, the server and the agents.")
     tell("As a service: the first lines of these files say how, for systemd and for macOS:")
     tell(f"  {shipped_file('fairlead-runner.service')}\n  {shipped_file('dev.fairlead.runner.plist')}")
+
+
+command.add_command(agent_command, "agent")
 
 
 @command.command("run")

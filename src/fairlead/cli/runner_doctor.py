@@ -7,17 +7,19 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from fairlead.cli.health import check_all, describe_health
+from fairlead.cli.health import check_all, describe_files, describe_health
 from fairlead.cli.output import tell
+from fairlead.core.agents import ConfiguredAgent
 from fairlead.errors import Code, FairleadError, error
 from fairlead.nats_wire.access import ServerAddress
 from fairlead.nats_wire.connection import FAULTS, connect
 from fairlead.observe import JobLogDirectory, Redactor
-from fairlead.real_runner import JOINING_NAME, read_joined
+from fairlead.real_runner import read_joined
 from fairlead.render.errors import error_sentence, error_text
 from fairlead.runtimes.catalogue import Catalogue
 from fairlead.settings import Settings
-from fairlead.state_directory import take_lock
+from fairlead.state_directory import JOINED_NAME, take_lock
+from fairlead.store.agents_file import AgentsFile
 
 CHECK_SEC: Final = 15.0
 
@@ -37,7 +39,7 @@ def _tell(name: str, sentence: str, *, ok: bool) -> bool:
 
 
 def _check_key(settings: Settings) -> bool:
-    path = settings.runner_dir / JOINING_NAME
+    path = settings.runner_dir / JOINED_NAME
     mode = stat.S_IMODE(path.stat().st_mode)
     if mode & 0o077:
         return _tell("key", f"{path} can be read by others (its mode is {mode:04o}). Run: chmod 600 {path}", ok=False)
@@ -61,16 +63,27 @@ def _check_process(settings: Settings) -> None:
 
 
 async def _check_agents(settings: Settings) -> bool:
-    """As the runner starts them. One that can run turns is enough."""
+    """As the runner starts them. One that can run turns is enough, and all that were installed must be whole."""
+    agents = _read_agents(settings)
+    files = [describe_files(settings.runner_dir, agent, "fairlead runner agent") for agent in agents.values()]
+    are_whole = [_tell("installed", sentence, ok=ok) for ok, sentence in files if sentence]
     with TemporaryDirectory(prefix="fairlead-doctor-") as spare:
         catalogue = Catalogue(settings, JobLogDirectory(Path(spare), Redactor([])))
-        catalogue.follow({})
+        catalogue.follow(agents)
         healthy = False
         async for name, health in check_all(catalogue.runtimes.values()):
             _tell(f"  {name}", describe_health(health), ok=health.ok)
             healthy = healthy or health.ok
         await catalogue.aclose()
-        return healthy
+        return healthy and all(are_whole)
+
+
+def _read_agents(settings: Settings) -> dict[str, ConfiguredAgent]:
+    try:
+        return AgentsFile(settings.runner_dir).read()
+    except FairleadError as mistake:
+        _tell("agents", error_sentence(mistake), ok=False)
+        return {}
 
 
 async def try_server(address: ServerAddress) -> None:

@@ -2,10 +2,12 @@
 
 from typing import Final
 
+from fairlead.core.agents import ConfiguredAgent
 from fairlead.core.conversation import ConversationRef
 from fairlead.core.ids import ConversationAddress
 from fairlead.core.job_places import machine_of_job
-from fairlead.core.machines.places import machine_of_name
+from fairlead.core.machines.offers import AgentOffer
+from fairlead.core.machines.places import machine_of_name, own_name
 from fairlead.core.message_ids import written_message
 from fairlead.core.message_outcomes import Refused, decode_outcome
 from fairlead.core.questions import QuestionFields
@@ -78,6 +80,14 @@ def _machine_of_question(state: State, question: OpenQuestion, job: Job | None) 
         return machine_of_job(state, job)
     session = state.sessions.get(question.session_key)
     return "" if session is None else machine_of_name(session.project)
+
+
+def find_added_agent(state: State, runtime: str) -> ConfiguredAgent | AgentOffer | None:
+    """What is known of an agent that a person added, here or on the machine in its name; None if there is none."""
+    machine = state.machines.get(machine_of_name(runtime))
+    if machine is None:
+        return state.agents.get(runtime)
+    return next((offer for offer in machine.agents if offer.name == own_name(runtime)), None)
 
 
 def undo_reply(undo: UndoRecord) -> TurnsUndone:

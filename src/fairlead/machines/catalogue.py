@@ -17,7 +17,7 @@ class LocalCatalogue(Protocol):
 
 class CatalogueWithMachines:
     """flow.agent_runtimes.RuntimeCatalogue. `runtimes` is the mapping that `local` changes in place; `known` gives the
-    machines of the journal. A runtime whose agent has not changed stays."""
+    machines of the journal. A runtime stays, with what it knows of its sessions, while its agent can do the same."""
 
     def __init__(
         self,
@@ -44,7 +44,7 @@ class CatalogueWithMachines:
             for offer in machine.agents:
                 name = name_there(machine.name, offer.name)
                 had = before.get(name)
-                same = had if had is not None and had.offer == offer else None
+                same = had if had is not None and had.offer.capabilities == offer.capabilities else None
                 made = RemoteRuntime(self._machines, machine.name, offer, limit_sec=self._limit_sec)
                 self._runtimes[name] = same or made
         return gone

@@ -175,7 +175,7 @@ class Machines:
         self._rename(self._records.machines)
         for name in [name for name in self._machines if name not in self._records.machines]:
             gone = self._machines.pop(name)
-            gone.give_up_turns(error(Code.E_UNKNOWN_AFTER_CRASH, f"{name} was removed."))
+            gone.turns.give_up(error(Code.E_UNKNOWN_AFTER_CRASH, f"{name} was removed."))
             gone.close()
         for name in self._records.machines:
             if name not in self._machines:
@@ -232,7 +232,7 @@ class Machines:
     def settle(self, name: str, turn_ids: Sequence[str]) -> None:
         machine = self._machines.get(name)
         if machine is not None:
-            machine.settle(turn_ids)
+            machine.turns.settle(turn_ids)
 
     def listen_to_agent(self, machine: str, agent: str, listener: AgentTurnListener) -> None:
         """Who is told of the turns that this agent begins by itself."""
@@ -269,9 +269,9 @@ class Machines:
         listener = self._listeners.get((machine.name, begun.agent))
         if not self._known_records.works_at(machine.name, begun.session_key):
             log.warning("a runner speaks for a session that is not its own", machine=machine.name)
-            machine.settle([begun.turn_id])
+            machine.turns.settle([begun.turn_id])
         elif self._records is not None and not self._records.wants_agent_turn(begun):
-            machine.settle([begun.turn_id])
+            machine.turns.settle([begun.turn_id])
         elif listener is not None:
             listener(machine, begun)
 

@@ -69,7 +69,7 @@ class RemoteRuntime:
         limit = self._limit_sec if self.capabilities.bounded_turns else 0.0
         self._open[invocation.session_key] = self._known.get(invocation.session_key, AgentInfo())
         try:
-            async for event in machine.listen(turn_id, self.offer.name, invocation, limit_sec=limit):
+            async for event in machine.turns.listen(turn_id, self.offer.name, invocation, limit_sec=limit):
                 self._learn(invocation.session_key, event)
                 yield event
         finally:
@@ -98,7 +98,7 @@ class RemoteRuntime:
         machine = await self._machines.get(self.machine)
         key = SessionKeyText(session_key)
         if isinstance(instruction, Response | Interrupt):
-            machine.tell(Tell(agent=self.offer.name, session_key=key, instruction=instruction))
+            machine.turns.tell(Tell(agent=self.offer.name, session_key=key, instruction=instruction))
         else:
             await machine.call("instruct", type(None), agent=self.offer.name, session_key=key, instruction=instruction)
 
@@ -130,10 +130,10 @@ class RemoteRuntime:
         self._watched.start(self._watch(machine, begun), name=begun.turn_id)
 
     async def _watch(self, machine: RemoteMachine, begun: AgentTurnBegun) -> None:
-        if machine.is_listening_to(begun.turn_id):
+        if machine.turns.is_listening_to(begun.turn_id):
             return
         try:
-            async for event in machine.watch(begun.turn_id):
+            async for event in machine.turns.watch(begun.turn_id):
                 self._pass_on(begun, event)
         except FairleadError as lost:
             self._pass_on(begun, TurnFailed(lost.code, lost.message))

@@ -9,7 +9,7 @@ from fairlead.core.machines.places import machine_of, path_there, place
 from fairlead.core.worktrees import KeptWork, MadeWorktree, MergeResult, Worktree, WorktreeWork
 from fairlead.errors import Code, error
 from fairlead.machines.hub import Machines
-from fairlead.machines.remote_machine import RefusedCall
+from fairlead.machines.machine_calls import RefusedCall
 from fairlead.ports import MergeConflict, TakenBranch, Worktrees
 
 

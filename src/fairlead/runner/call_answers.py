@@ -1,6 +1,6 @@
 """Answers the daemon's questions about this machine: its agents, their stored sessions, its directories."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Protocol
 
 import msgspec
@@ -10,6 +10,7 @@ from fairlead.core.ids import ResumeKey
 from fairlead.core.machines.messages import SentFile
 from fairlead.errors import Code, error
 from fairlead.ports import Directories, Runtime
+from fairlead.runner.runtimes import RunnerRuntimes
 from fairlead.runtime_ports import SessionRecords
 
 Answer = Callable[[dict[str, Any]], Awaitable[Any]]
@@ -22,9 +23,7 @@ class SessionInbox(Protocol):
 class RealAnswers:
     """runner.runner.CallAnswers."""
 
-    def __init__(
-        self, runtimes: Mapping[str, Runtime], directories: Directories, inbox: SessionInbox | None = None
-    ) -> None:
+    def __init__(self, runtimes: RunnerRuntimes, directories: Directories, inbox: SessionInbox | None = None) -> None:
         self._runtimes = runtimes
         self._directories = directories
         self._inbox = inbox
@@ -48,7 +47,7 @@ class RealAnswers:
         return await answer(args)
 
     def _runtime(self, args: dict[str, Any]) -> Runtime:
-        runtime = self._runtimes.get(args["agent"])
+        runtime = self._runtimes.find(args["agent"], args.get("session_key", ""))
         if runtime is None:
             raise error(Code.E_TOOL_NOT_ENABLED, f"{args['agent']} is not on this machine.")
         return runtime

@@ -10,7 +10,7 @@
 """
 
 import asyncio
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine
 from functools import partial
 from typing import Any, Final, Protocol
 from weakref import WeakValueDictionary
@@ -39,7 +39,6 @@ from fairlead.core.machines.messages import (
     ToolReplied,
     WatchTurn,
 )
-from fairlead.core.machines.offers import AgentOffer
 from fairlead.core.machines.runner_state import (
     DaemonMet,
     EpochBegun,
@@ -55,8 +54,9 @@ from fairlead.machine_ports import Arrived, Connected, Disconnected, KeyRemoved,
 from fairlead.machines.claims import CONFIRM_SEC, ClaimKeeper
 from fairlead.machines.endpoint import LinkEndpoint
 from fairlead.observe import log, log_failure
-from fairlead.ports import Blobs, Clock, Runtime
+from fairlead.ports import Blobs, Clock
 from fairlead.runner.book import TurnInputs
+from fairlead.runner.runtimes import RunnerRuntimes
 from fairlead.runner.turns import RunnerTurns
 from fairlead.store.small_journal import SmallJournal
 from fairlead.tree_ports import NO_TREES, WorkTrees
@@ -140,7 +140,7 @@ class RunnerParts(msgspec.Struct, frozen=True, kw_only=True):
     machine: str
     wire: Wire
     book: RunnerBook
-    runtimes: Mapping[str, Runtime]
+    runtimes: RunnerRuntimes
     inputs: TurnInputs
     images: Blobs
     calls: CallAnswers
@@ -214,9 +214,7 @@ class Runner:
                 owner.start(self._keep_claim(), name="claim")
                 if self._parts.serve_tools is not None:
                     owner.start(self._parts.serve_tools(), name="agent tools")
-                for name, runtime in self._parts.runtimes.items():
-                    if runtime.capabilities.agent_turns:
-                        owner.start(self.turns.listen_to(name, runtime), name=f"turns of {name}")
+                owner.start(self._parts.runtimes.run(self.turns.listen_to, self._announce_agents), name="agents")
                 if self._endpoint is not None:
                     owner.start(self._endpoint.run(), name="link")
                 self.turns.begin_again()
@@ -329,12 +327,18 @@ class Runner:
     def on_new_peer(self, epoch: int) -> None:
         self._book.note(DaemonMet(epoch=epoch))
         self.turns.forget_listener()
+        self._say_hello()
+        self.turns.announce_all()
+        if self._parts.tools is not None:
+            self._parts.tools.repeat()
+
+    def _say_hello(self) -> None:
         self.tell(
             RunnerHello(
                 runner_id=self._book.state.runner_id,
                 version=self._parts.version,
                 protocol=PROTOCOL,
-                agents=tuple(_offer(name, runtime) for name, runtime in self._parts.runtimes.items()),
+                agents=self._parts.runtimes.offers(),
                 slots=self._parts.slots,
                 turns=tuple(self._book.state.turns),
                 clock=self._book.now(),
@@ -342,9 +346,12 @@ class Runner:
                 daemon_token=self._book.state.daemon_token,
             )
         )
-        self.turns.announce_all()
-        if self._parts.tools is not None:
-            self._parts.tools.repeat()
+
+    def _announce_agents(self) -> None:
+        """A daemon that comes later is told all in its first greeting."""
+        log.info("this machine has other agents", message=", ".join(self._parts.runtimes.names))
+        if self.is_up:
+            self._say_hello()
 
     def on_superseded(self, epoch: int) -> None:
         del epoch
@@ -421,7 +428,7 @@ class Runner:
         self._tasks.start(do(), name=f"tell {session_key}")
 
     async def _instruct(self, order: Tell) -> None:
-        runtime = self._parts.runtimes.get(order.agent)
+        runtime = self._parts.runtimes.find(order.agent, order.session_key)
         instruction: Response | Interrupt = order.instruction
         if runtime is None:
             return
@@ -430,7 +437,7 @@ class Runner:
         await runtime.instruct(order.session_key, instruction)
 
     async def _end_session(self, order: EndSession) -> None:
-        runtime = self._parts.runtimes.get(order.agent)
+        runtime = self._parts.runtimes.find(order.agent, order.session_key)
         if runtime is not None:
             await runtime.end_session(order.session_key, "kill" if order.how == "kill" else "stop")
 
@@ -463,7 +470,3 @@ class Runner:
         await self._parts.wire.put_blob(self._parts.machine, digest, data)
         if self.is_up:
             self.tell(BlobSent(digest=digest))
-
-
-def _offer(name: str, runtime: Runtime) -> AgentOffer:
-    return AgentOffer(name, msgspec.to_builtins(runtime.capabilities))

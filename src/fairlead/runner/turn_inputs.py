@@ -1,7 +1,7 @@
 """Makes of an order what a runtime of this machine takes: its directory, its workspace, the files that people sent."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -13,12 +13,12 @@ from fairlead.core.ids import BlobName
 from fairlead.core.machines.messages import BlobSent, BlobWanted, RunTurn, SentFile
 from fairlead.errors import Code, FairleadError, error
 from fairlead.kit.file_names import clean_media_type, clean_name, name_on_disk
-from fairlead.kit.files import Disk, make_private_directory, write_all
+from fairlead.kit.files import Disk, make_private_directory
 from fairlead.machine_ports import Wire
 from fairlead.ports import Blobs
 from fairlead.runner.book import ToDaemon
 from fairlead.store.directories import RealDirectories
-from fairlead.store.inboxes import INBOX_NAME, inbox_name
+from fairlead.store.inboxes import INBOX_NAME, Give, inbox_name, lay_file
 
 ASK_AGAIN_SEC: Final = 15.0
 WORKTREES_NAME: Final = "worktrees"
@@ -39,7 +39,7 @@ class RealInputs:
         blobs: Blobs,
         disk: Disk,
         mark: str,
-        give: Callable[[Path | int], None] | None = None,
+        give: Give | None = None,
     ) -> None:
         self._directory = directory
         self._machine = machine
@@ -87,23 +87,8 @@ class RealInputs:
     async def _lay_out(self, file: SentFile, inbox: Path, prefix: str) -> InputFile:
         data = await self._fetch(file)
         path = inbox / (prefix + name_on_disk(clean_name(file.name), clean_media_type(file.media_type)))
-        await asyncio.to_thread(self._write, path, data)
+        await asyncio.to_thread(lay_file, path, data, disk=self._disk, give=self._give)
         return InputFile(path=str(path), name=file.name, media_type=file.media_type)
-
-    def _write(self, path: Path, data: bytes) -> None:
-        make_private_directory(path.parent, disk=self._disk)
-        # A new file in any case: what stands there now may be a link that an agent made.
-        with suppress(FileNotFoundError):
-            self._disk.unlink(path)
-        handle = self._disk.open_new(path)
-        try:
-            write_all(handle, data, disk=self._disk)
-            if self._give is not None:
-                self._give(handle)  # and not by its name, behind which an agent may have put another file
-        finally:
-            self._disk.close(handle)
-        if self._give is not None:
-            self._give(path.parent)
 
     async def _fetch(self, file: SentFile) -> bytes:
         """Kept here, so that the turn can be run again after a crash, when the wire has forgotten it."""

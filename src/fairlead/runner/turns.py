@@ -9,7 +9,7 @@
 """
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from weakref import WeakValueDictionary
 
@@ -35,6 +35,7 @@ from fairlead.kit.tasks import OwnedTasks
 from fairlead.observe import log_failure
 from fairlead.ports import Blobs, Runtime
 from fairlead.runner.book import Book, ToDaemon, TurnInputs
+from fairlead.runner.runtimes import RunnerRuntimes
 from fairlead.runner.turn import RunnerTurn
 from fairlead.tree_ports import NO_TREES, WorkTrees
 
@@ -49,7 +50,7 @@ class RunnerTurns:
         book: Book,
         daemon: ToDaemon,
         *,
-        runtimes: Mapping[str, Runtime],
+        runtimes: RunnerRuntimes,
         inputs: TurnInputs,
         images: Blobs,
         send_blob: SendBlob,
@@ -218,11 +219,15 @@ class RunnerTurns:
         async with self._orders.setdefault(order.invocation.session_key, asyncio.Lock()):
             if order.turn_id not in self._book.state.turns:
                 return
-            runtime = self._runtimes.get(order.agent)
+            runtime = self._runtimes.find(order.agent)
             if runtime is None:
-                self.note(order.turn_id, [_missing(order.agent, self._runtimes)])
-            else:
+                self.note(order.turn_id, [_missing(order.agent, self._runtimes.names)])
+                return
+            self._runtimes.hold(order.turn_id, order.invocation.session_key, runtime)
+            try:
                 await turn.run(runtime, self._inputs)
+            finally:
+                self._runtimes.release(order.turn_id)
 
     async def _take_snapshot(self, order: RunTurn) -> StartSnapshot:
         """Raises nothing: a turn goes on without a snapshot, and people are told that it cannot be undone."""
@@ -251,10 +256,13 @@ class RunnerTurns:
     async def listen_to(self, agent: str, runtime: Runtime) -> None:
         """For ever: what the agents of this runtime say without having been asked."""
         async for initiated in runtime.watch_agent_turns():
-            await self._take_agent_event(agent, initiated)
+            turn_id = f"{initiated.session_key}@{initiated.turn_id}"
+            self._runtimes.hold(turn_id, initiated.session_key, runtime)
+            await self._take_agent_event(agent, turn_id, initiated)
+            if isinstance(initiated.event, TurnEnded | TurnFailed):
+                self._runtimes.release(turn_id)
 
-    async def _take_agent_event(self, agent: str, initiated: AgentInitiated) -> None:
-        turn_id = f"{initiated.session_key}@{initiated.turn_id}"
+    async def _take_agent_event(self, agent: str, turn_id: str, initiated: AgentInitiated) -> None:
         if turn_id not in self._book.state.turns:
             taken = AgentTurnTaken(
                 turn_id=turn_id,
@@ -292,6 +300,8 @@ class RunnerTurns:
                 self.announce(turn.origin)
 
 
-def _missing(agent: str, runtimes: Mapping[str, Runtime]) -> TurnFailed:
-    available = ", ".join(runtimes)
-    return TurnFailed(Code.E_CLI_NOT_FOUND, f"The agent {agent!r} is not on this machine; it has: {available}.")
+def _missing(agent: str, available: Sequence[str]) -> TurnFailed:
+    """It was removed after the daemon had given the order."""
+    return TurnFailed(
+        Code.E_CLI_NOT_FOUND, f"The agent {agent!r} is not on this machine; it has: {', '.join(available)}."
+    )

@@ -23,6 +23,7 @@ from fairlead.settings import OWN_VARIABLES
 from fairlead.store.config_mistakes import describe_mistake
 
 CONFIG_NAME: Final = "config.json"
+CONFIG_VERSION: Final = 1
 
 
 class ConfigProject(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
@@ -103,8 +104,8 @@ def write_config(path: Path, data: bytes, disk: Disk) -> None:
 
 def encode_config(state: State) -> bytes:
     projects = {p.name: shown_project(p) for p in state.projects.values() if not p.removed}
-    agents = {a.name: _config_agent(a) for a in state.agents.values()}
-    config = Config(1, state.owner_id, projects, agents or msgspec.UNSET)
+    agents = {a.name: config_agent(a) for a in state.agents.values()}
+    config = Config(CONFIG_VERSION, state.owner_id, projects, agents or msgspec.UNSET)
     content = _without_hash(config)
     return json.dumps(content | {"content_hash": _hash(content)}, indent=2, ensure_ascii=False).encode() + b"\n"
 
@@ -125,7 +126,7 @@ def shown_project(project: Project) -> ConfigProject:
     )
 
 
-def _config_agent(agent: ConfiguredAgent) -> ConfigAgent:
+def config_agent(agent: ConfiguredAgent) -> ConfigAgent:
     return ConfigAgent(
         command=agent.command, env=agent.env, version=agent.version, digest=agent.digest, source=agent.source
     )
@@ -147,8 +148,11 @@ def _hash(content: dict[str, Any]) -> str:
 
 
 def _check(path: Path, data: bytes, config: Config) -> None:
-    if config.version != 1:
-        raise error(Code.E_CONFIG, f"{path}: version {config.version} is not known; this Fairlead reads version 1.")
+    if config.version != CONFIG_VERSION:
+        raise error(
+            Code.E_CONFIG,
+            f"{path}: version {config.version} is not known; this Fairlead reads version {CONFIG_VERSION}.",
+        )
     for key, project in config.projects.items():
         mistake = _mistake(key, project)
         if mistake:

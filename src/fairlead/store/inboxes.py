@@ -28,6 +28,7 @@ from fairlead.ports import Blobs
 from fairlead.store.history import Offload
 
 INBOX_NAME: Final = "inbox"
+Give = Callable[[Path | int], None]
 _OF_A_JOB: Final = re.compile(r"(job_\d+_\d+)-\d+-")
 
 
@@ -41,7 +42,7 @@ class FileInboxes:
         *,
         disk: Disk,
         offload: Offload,
-        give: Callable[[Path | int], None] | None = None,
+        give: Give | None = None,
     ) -> None:
         self._give = give
         self._directory = directory / INBOX_NAME
@@ -63,7 +64,7 @@ class FileInboxes:
             path = inbox / f"{job_id}-{number}-{name_on_disk(attachment.name, attachment.media_type)}"
             data = await self._read(attachment)
             async with self._changing:
-                await self._offload(functools.partial(self._write, path, data))
+                await self._offload(functools.partial(lay_file, path, data, disk=self._disk, give=self._give))
             media_type = clean_media_type(attachment.media_type)
             files.append(InputFile(str(path), clean_name(attachment.name), media_type))
         return tuple(files)
@@ -82,28 +83,6 @@ class FileInboxes:
         if path.parent.parent != self._directory or path.is_symlink():
             raise FileNotFoundError
         return self._disk.read(path)
-
-    def _write(self, path: Path, data: bytes) -> None:
-        try:
-            make_private_directory(path.parent, disk=self._disk)
-            # A new file in any case: what stands there now may be a link that an agent made.
-            with suppress(FileNotFoundError):
-                self._disk.unlink(path)
-            handle = self._disk.open_new(path)
-            try:
-                write_all(handle, data, disk=self._disk)
-                if self._give is not None:
-                    self._give(handle)  # and not by its name, behind which an agent may have put another file
-            finally:
-                self._disk.close(handle)
-            if self._give is not None:
-                self._give(path.parent)
-        except OSError as fault:
-            if fault.errno not in NO_ROOM:
-                raise
-            with suppress(OSError):
-                self._disk.unlink(path)
-            raise error(Code.E_DISK_FULL) from fault
 
     def path_of(self, session_key: str) -> Path:
         """The inbox of a session, made if it is not there: a sandbox shows it before the first file comes."""
@@ -164,3 +143,28 @@ def _find_needed_jobs(state: State) -> dict[str, frozenset[str]]:
                 path = Path(attachment.path)
                 needed.setdefault(path.parent.name, set()).add(path.name.partition("-")[0])
     return {name: frozenset(jobs) for name, jobs in needed.items()}
+
+
+def lay_file(path: Path, data: bytes, *, disk: Disk, give: Give | None) -> None:
+    """Write a file that an agent may read into its inbox. `give` lets the agents' own user use it; None where they have
+    none. Raises E_DISK_FULL."""
+    try:
+        make_private_directory(path.parent, disk=disk)
+        # A new file in any case: what stands there now may be a link that an agent made.
+        with suppress(FileNotFoundError):
+            disk.unlink(path)
+        handle = disk.open_new(path)
+        try:
+            write_all(handle, data, disk=disk)
+            if give is not None:
+                give(handle)  # and not by its name, behind which an agent may have put another file
+        finally:
+            disk.close(handle)
+        if give is not None:
+            give(path.parent)
+    except OSError as fault:
+        if fault.errno not in NO_ROOM:
+            raise
+        with suppress(OSError):
+            disk.unlink(path)
+        raise error(Code.E_DISK_FULL) from fault

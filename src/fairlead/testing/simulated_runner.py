@@ -15,6 +15,7 @@ from fairlead.errors import Code, FairleadError, error
 from fairlead.kit.files import make_private_directory
 from fairlead.ports import Clock
 from fairlead.runner.runner import Runner, RunnerBook, RunnerParts
+from fairlead.runner.runtimes import RunnerRuntimes
 from fairlead.store.small_journal import SmallJournal
 from fairlead.testing.clock import LoopProcess
 from fairlead.testing.disk import SimulatedDisk
@@ -134,7 +135,7 @@ class SimulatedRunner:
                 machine=self.name,
                 wire=self.wire,
                 book=self._book,
-                runtimes={"echo": self.agent},
+                runtimes=RunnerRuntimes({"echo": self.agent}),
                 inputs=PlainInputs(),
                 images=MemoryBlobs(self.disk),
                 calls=NoCalls(),

@@ -6,6 +6,7 @@ import msgspec
 
 from fairlead.core import job_names
 from fairlead.core.decide.decision import Decision, refuse
+from fairlead.core.decide.enabled_agents import find_agent_problem
 from fairlead.core.decide.projects import project_to_work_in
 from fairlead.core.events import SessionAdopted, SessionHandedOff, SessionTakenBack
 from fairlead.core.ids import ResumeKey, SessionKeyText
@@ -47,9 +48,12 @@ def adopt_session(state: State, command: AdoptSession, _now: str, _limits: Limit
     project = project_to_work_in(state, session=session, person="", asked_for=None)
     if isinstance(project, FairleadError):
         return Decision(refusal=project)
-    if command.runtime not in project.enabled_runtimes:
-        return refuse(Code.E_TOOL_NOT_ENABLED, f"{command.runtime} is not enabled in project {project.name}.")
-    problem = handed_off_problem(session) or find_work(session) or _find_other(state, session, command.key)
+    problem = (
+        find_agent_problem(state, command.runtime, project)
+        or handed_off_problem(session)
+        or find_work(session)
+        or _find_other(state, session, command.key)
+    )
     if problem is not None:
         return Decision(refusal=problem)
     before = session.resume_keys.get(resume_slot(command.runtime, command.project_path), ResumeKey(""))

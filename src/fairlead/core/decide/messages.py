@@ -10,6 +10,7 @@ import msgspec
 
 from fairlead.core import job_names, message_ids
 from fairlead.core.decide.decision import NOTHING, Decision
+from fairlead.core.decide.enabled_agents import find_agent_problem
 from fairlead.core.decide.projects import project_to_work_in, runtime_to_keep
 from fairlead.core.decide.sessions import binding_events
 from fairlead.core.events import (
@@ -97,7 +98,7 @@ def submit(state: State, command: Submit, now: str, limits: Limits) -> Decision:
     project = project_to_work_in(state, session=session, person=inbound.person, asked_for=inbound.project)
     if isinstance(project, FairleadError):
         return _refuse(inbound, project)
-    problem = _session_problem(session, project, inbound, limits)
+    problem = _session_problem(state, session, project, inbound, limits)
     if problem is not None:
         return _refuse(inbound, problem)
     before = _preparing_events(state, session, project, inbound, now)
@@ -202,13 +203,13 @@ def _message_problem(inbound: Inbound, limits: Limits) -> FairleadError | None:
 
 
 def _session_problem(
-    session: Session | None, project: Project, inbound: Inbound, limits: Limits
+    state: State, session: Session | None, project: Project, inbound: Inbound, limits: Limits
 ) -> FairleadError | None:
     stays = session is not None and session.project == project.name
     runtime = inbound.runtime or (session.runtime if session is not None and stays else project.default_runtime)
-    if runtime not in project.enabled_runtimes:
-        enabled = ", ".join(project.enabled_runtimes)
-        return error(Code.E_TOOL_NOT_ENABLED, f"{runtime[:40]!r} is not enabled: {project.name} has {enabled}.")
+    problem = find_agent_problem(state, runtime, project)
+    if problem is not None:
+        return problem
     has_room = session is None or len(session.queue) < limits.max_queue_per_session
     if session is not None and not has_room and inbound.cause not in _FOLLOW_UPS:
         return error(Code.E_QUEUE_FULL, f"{len(session.queue)} messages are already waiting in this session.")

@@ -8,6 +8,7 @@ import msgspec
 from fairlead.core.agents import ECHO
 from fairlead.core.conversation import ConversationRef
 from fairlead.core.decide.decision import Decision, refuse
+from fairlead.core.decide.enabled_agents import find_agent_problem
 from fairlead.core.events import (
     JournalEvent,
     ProjectCreated,
@@ -257,8 +258,9 @@ def switch_project(state: State, command: SwitchProject, now: str, limits: Limit
         return refuse(Code.E_PROJECT_NOT_FOUND, f"There is no project {command.project[:60]!r}.")
     if project.disabled:
         return Decision(refusal=_disabled_error(project))
-    if command.runtime and command.runtime not in project.enabled_runtimes:
-        return refuse(Code.E_TOOL_NOT_ENABLED, f"{command.runtime} is not enabled in project {project.name}.")
+    problem = find_agent_problem(state, command.runtime, project) if command.runtime else None
+    if problem is not None:
+        return Decision(refusal=problem)
     session = state.sessions.get(command.session_key.text)
     runtime = command.runtime or runtime_to_keep(session, project)
     events: list[JournalEvent] = []

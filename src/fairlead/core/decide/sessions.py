@@ -7,6 +7,7 @@ import msgspec
 from fairlead.core import timestamps
 from fairlead.core.conversation import BindingTargetKind, ConversationRef
 from fairlead.core.decide.decision import NOTHING, Decision, refuse
+from fairlead.core.decide.enabled_agents import find_agent_problem
 from fairlead.core.decide.job_ends import cancel_queued
 from fairlead.core.decide.projects import project_to_work_in, runtime_called
 from fairlead.core.events import (
@@ -30,7 +31,7 @@ from fairlead.core.ids import BindingId, JobId, SessionKeyText
 from fairlead.core.keys import SessionKey
 from fairlead.core.limits import Limits
 from fairlead.core.state import Project, State
-from fairlead.errors import Code, FairleadError, error
+from fairlead.errors import Code, FairleadError
 
 _TITLE_RANK: Final = {"": 0, "prompt": 1, "agent": 2, "person": 3}
 
@@ -154,9 +155,7 @@ def project_and_runtime(
     if isinstance(project, FairleadError):
         return project
     runtime = runtime_called(runtime or project.default_runtime, project)
-    if runtime not in project.enabled_runtimes:
-        return error(Code.E_TOOL_NOT_ENABLED, f"{runtime} is not enabled in project {project.name}.")
-    return project, runtime
+    return find_agent_problem(state, runtime, project) or (project, runtime)
 
 
 def change_runtime(state: State, command: ChangeRuntime, _now: str, _limits: Limits) -> Decision:
@@ -167,12 +166,9 @@ def change_runtime(state: State, command: ChangeRuntime, _now: str, _limits: Lim
     if isinstance(project, FairleadError):
         return Decision(refusal=project)
     runtime = runtime_called(command.runtime, project)
-    if runtime not in project.enabled_runtimes:
-        enabled = ", ".join(project.enabled_runtimes)
-        return refuse(
-            Code.E_TOOL_NOT_ENABLED,
-            f"{runtime[:40]!r} is not enabled in {project.name}: it has {enabled}.",
-        )
+    problem = find_agent_problem(state, runtime, project)
+    if problem is not None:
+        return Decision(refusal=problem)
     if session.runtime == runtime:
         return Decision()
     return Decision((ToolChanged(command.session_key, runtime),))

@@ -12,6 +12,7 @@ import msgspec
 from fairlead.core import message_ids
 from fairlead.core.conversation import ConversationRef
 from fairlead.core.decide.decision import NOTHING, Decision
+from fairlead.core.decide.enabled_agents import find_agent_problem
 from fairlead.core.decide.messages import new_job_id
 from fairlead.core.decide.projects import project_to_work_in, runtime_called, runtime_to_keep
 from fairlead.core.events import (
@@ -138,10 +139,7 @@ def _project_and_runtime(state: State, command: SpawnSession) -> tuple[Project, 
     if isinstance(project, FairleadError):
         return project
     runtime = runtime_called(command.runtime or _usual_runtime(parent, project), project)
-    if runtime not in project.enabled_runtimes:
-        enabled = ", ".join(project.enabled_runtimes)
-        return error(Code.E_TOOL_NOT_ENABLED, f"{runtime[:40]!r} is not enabled: {project.name} has {enabled}.")
-    return project, runtime
+    return find_agent_problem(state, runtime, project) or (project, runtime)
 
 
 def _usual_runtime(parent: Session | None, project: Project) -> str:

@@ -173,9 +173,10 @@ Order: TypeAlias = (
 
 
 class RunnerHello(_Message, frozen=True):
-    """The first fact of every link. `runner_id` is that of the runner's journal: with another one, nobody knows what
-    became of the turns that the machine had. `turns` are those that it keeps. `daemon_step` and `daemon_token` are the
-    farthest that a daemon told of its journal: one that does not know them is an older copy."""
+    """The first fact of every link, and said again when the machine has other agents. `runner_id` is that of the
+    runner's journal: with another one, nobody knows what became of the turns that the machine had. `turns` are those
+    that it keeps. `daemon_step` and `daemon_token` are the farthest that a daemon told of its journal: one that does
+    not know them is an older copy."""
 
     runner_id: str
     version: str

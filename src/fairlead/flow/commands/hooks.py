@@ -4,6 +4,7 @@ import asyncio
 from typing import Final, cast, get_args
 
 from fairlead.core import requests as ask
+from fairlead.core.decide.enabled_agents import find_agent_problem
 from fairlead.core.decide.hooks import AddHook, RemoveHook
 from fairlead.core.decide.projects import project_to_work_in
 from fairlead.core.hooks import DEFAULT_TEMPLATE, HOOK_SPACE, Event, HookFields, HookForm, HookSession, check_hook
@@ -62,9 +63,9 @@ class HookCommands:
         )
         if isinstance(project, FairleadError):
             raise project
-        if request.tool and request.tool not in project.enabled_runtimes:
-            enabled = ", ".join(project.enabled_runtimes)
-            raise error(Code.E_TOOL_NOT_ENABLED, f"{request.tool[:40]!r} is not enabled: {project.name} has {enabled}.")
+        problem = find_agent_problem(parts.state, request.tool, project) if request.tool else None
+        if problem is not None:
+            raise problem
         own_key = channel_key(
             agent_id=parts.ledger.limits.agent_id, space_id=HOOK_SPACE, channel_id=request.name or "-"
         )

@@ -9,6 +9,7 @@ import msgspec
 
 from fairlead.core.agent_sessions import MOST_LISTED, StoredSession
 from fairlead.core.decide.agent_sessions import session_with_key
+from fairlead.core.decide.enabled_agents import find_agent_problem
 from fairlead.core.decide.projects import project_to_work_in, runtime_to_keep
 from fairlead.core.replies import StoredSessionCatalogue, StoredSessionRow
 from fairlead.core.requests import Caller
@@ -72,7 +73,8 @@ class StoredSessions:
         """The agents whose records are looked into, the session's own first. Raises E_TOOL_NOT_ENABLED."""
         there = [name for name in self._ledger.limits.runtimes if name in place.project.enabled_runtimes]
         if tool and tool not in there:
-            raise error(Code.E_TOOL_NOT_ENABLED, f"{tool[:40]!r} is not enabled in {place.project.name}.")
+            not_there = error(Code.E_TOOL_NOT_ENABLED, f"{tool[:40]!r} is not enabled in {place.project.name}.")
+            raise find_agent_problem(self._ledger.state, tool, place.project) or not_there
         others = (name for name in there if self._runtimes[name].records.are_files)
         wanted = [tool] if tool else dict.fromkeys([*(n for n in there if n == place.runtime), *others])
         return [name for name in wanted if self._runtimes[name].records is not NO_RECORDS]

@@ -19,6 +19,7 @@ from fairlead.core.live import LiveEvent
 from fairlead.core.message_outcomes import MessageOutcome
 from fairlead.core.read_models import (
     counts,
+    find_added_agent,
     job_view,
     last_message_seen,
     project_view,
@@ -355,8 +356,8 @@ class FlowView:
         views = [
             AgentView(
                 name=name,
-                source=configured.source if (configured := state.agents.get(name)) is not None else "",
-                version=configured.version if configured is not None else "",
+                source="" if (added := find_added_agent(state, name)) is None else added.source,
+                version="" if added is None else added.version,
                 projects=tuple(p.name for p in state.listed_projects() if name in p.enabled_runtimes),
                 can=tuple(can for can in _ABILITIES if getattr(runtime.capabilities, can)),
                 running=jobs.count(name),

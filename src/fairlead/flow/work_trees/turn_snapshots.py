@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
-from typing import Final, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
 import msgspec
 
@@ -45,6 +45,14 @@ class TreeSettings(msgspec.Struct, frozen=True, kw_only=True):
     answer_waits_sec: float = 0.3
 
 
+class _Unkept(NamedTuple):
+    """Commits of one directory by their names. The `job` knows what the directory is called now: its machine may be
+    renamed before they are kept."""
+
+    job: Job
+    commits: dict[str, str]
+
+
 class TurnSnapshots:
     def __init__(self, ledger: Ledger, trees: WorkTrees, settings: TreeSettings) -> None:
         self._ledger = ledger
@@ -53,7 +61,7 @@ class TurnSnapshots:
         self._orders: dict[str, asyncio.Lock] = {}
         self._undos: dict[str, asyncio.Lock] = {}
         self._ends: dict[str, set[asyncio.Event]] = {}
-        self._to_keep: dict[str, dict[str, str]] = {}
+        self._to_keep: dict[str, _Unkept] = {}
         self._owner: TaskOwner | None = None
 
     async def run(self) -> None:
@@ -206,20 +214,23 @@ class TurnSnapshots:
     def _keep(self, job: Job, moment: Moment, snapshot: TreeSnapshot) -> None:
         if self._owner is None or self._owner.is_failing:
             return
-        to_keep = self._to_keep.setdefault(job.project_path, {})
-        if not to_keep:
-            self._owner.start(self._keep_soon(job.project_path), name=f"keep {job.project_path}")
-        to_keep[snapshot_name(self._ledger.state.state_id, job.job_id, moment)] = snapshot.commit
+        project_path = job.project_path
+        if project_path not in self._to_keep:
+            self._to_keep[project_path] = _Unkept(job, {})
+            self._owner.start(self._keep_soon(project_path), name=f"keep {project_path}")
+        name = snapshot_name(self._ledger.state.state_id, job.job_id, moment)
+        self._to_keep[project_path].commits[name] = snapshot.commit
 
     async def _keep_soon(self, project_path: str) -> None:
         await asyncio.sleep(KEEP_SECONDS)
-        await self._trees.keep(project_path, self._to_keep.pop(project_path))
+        unkept = self._to_keep.pop(project_path)
+        await self._trees.keep(unkept.job.project_path, unkept.commits)
 
     async def _keep_rest(self) -> None:
         """At a stop. What fails here is kept by the next start."""
-        for project_path, to_keep in self._to_keep.items():
+        for unkept in self._to_keep.values():
             with contextlib.suppress(FairleadError):
-                await self._trees.keep(project_path, to_keep)
+                await self._trees.keep(unkept.job.project_path, unkept.commits)
 
     async def _keep_only_needed(self) -> None:
         state = self._ledger.state

@@ -20,7 +20,7 @@ async def test_the_owner_sees_renames_and_removes_machines(tmp_path: Path):
         ledger = daemon.flow.ledger
         await ledger.record_durably(AddMachine("gpu", "42", "a1"))
         assert "has not been connected yet" in (await browser.open("/console/machines")).text
-        offer = (AgentOffer("codex"),)
+        offer = (AgentOffer(name="codex"),)
         await ledger.record_durably(MeetRunner(machine="gpu", runner_id="r", epoch=1, version="9.9", agents=offer))
         ledger.limits = ledger.limits.__class__(allowed_people=(), runtimes=("echo", "gpu/codex"))
         await ledger.record_durably(AddProject(DirectoryFacts("gpu:/srv/trainer", "gpu:/srv/trainer")))
