@@ -1,5 +1,6 @@
 """A NATS server, or a cluster, that somebody else runs (FAIRLEAD_NATS_URL), with its own configuration and operator."""
 
+import json
 import shutil
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -7,6 +8,9 @@ from pathlib import Path
 import pytest
 
 from fairlead.core import requests
+from fairlead.nats_wire.access import ServerAddress
+from fairlead.nats_wire.connection import connect
+from fairlead.nats_wire.subjects import CLAIMS_STREAM
 from tests.nats_wire.harness import free_port
 from tests.two_machines.harness import Site, run, site
 from tests.two_machines.operator_server import OperatorServer, operator_server
@@ -69,6 +73,54 @@ def test_a_cluster_goes_on_when_the_server_of_a_runner_dies(tmp_path: Path):
                 assert job.state == "success"
 
     run(story())
+
+
+@pytest.mark.req("H1", "H6", "H7")
+def test_two_fairleads_share_a_server_and_neither_notices_the_other(tmp_path: Path):
+    """Both call their machine `gpu`. The operator includes the accounts of each beside those of others."""
+
+    async def story() -> None:
+        async with operator_server(tmp_path / "operator", tls=False) as server, AsyncExitStack() as stack:
+            both = [await stack.enter_async_context(site(make_home(tmp_path, name))) for name in ("one", "other")]
+            for here in both:
+                use(here, server.url("nats"), server.certificate)
+                here.give_accounts = server.take_accounts
+                await here.start_daemon()
+                await here.give_accounts(here.accounts_file)
+                await here.bring_up("gpu")
+            one, other = both
+            streams = [await list_streams(here, server) for here in both]
+            assert [len(names) for names in streams] == [4, 4]
+            assert streams[0] & streams[1] == {CLAIMS_STREAM}  # the same name, in an account of its own
+            jobs = [await here.say("gpu", f"this is {here.home.name}\nuntil {here.gate('one')}") for here in both]
+            for here in both:
+                await here.until_begun(here.home.name)
+            await server.end()
+            shutil.rmtree(server.directory / "store")
+            await server.start()
+            for here, job_id in zip(both, jobs, strict=True):
+                here.gate("one").touch()
+                assert (await here.end_of(job_id)).answer == f"this is {here.home.name}"
+            await one.ask(requests.MachineRemove("gpu"))
+            await one.until(lambda: one.accounts_file.read_text().count("nkey") == 1)
+            await server.take_accounts(one.accounts_file)
+            assert await one.runners["gpu"].process.wait() == 78
+            assert (await other.end_of(await other.say("gpu", "this is later"))).state == "success"
+            assert (one.prompts(), other.prompts()) == (["one"], ["other", "later"])
+
+    run(story())
+
+
+def make_home(directory: Path, name: str) -> Path:
+    (directory / name).mkdir()
+    return directory / name
+
+
+async def list_streams(here: Site, server: OperatorServer) -> set[str]:
+    """All that the daemon's key can see."""
+    seed = (here.home / "state" / "machines" / "daemon.nk").read_text().strip()
+    async with connect(ServerAddress(urls=(server.url("nats"),), seed=seed), name="operator") as client:
+        return set(json.loads((await client.request("$JS.API.STREAM.NAMES", b"")).data)["streams"])
 
 
 @pytest.mark.req("H5")

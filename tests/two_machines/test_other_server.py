@@ -1,7 +1,7 @@
 """A NATS server that somebody else runs: Fairlead is given its address, and its operator the accounts."""
 
 import asyncio
-import json
+import shutil
 import signal
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -25,10 +25,13 @@ class OtherSite(Site):
 
 def write_config(here: Site) -> Path:
     """As its operator does it: the accounts that Fairlead wrote, in a configuration of the operator's own."""
-    accounts = json.loads((here.home / "state" / "machines" / "accounts.json").read_text())
-    path = here.home / "operator.json"
-    jetstream = {"store_dir": str(here.home / "operator-store")}
-    path.write_text(json.dumps({"host": "127.0.0.1", "port": here.nats_port, "jetstream": jetstream, **accounts}))
+    shutil.copy(here.accounts_file, here.home / "fairlead.conf")
+    path = here.home / "operator.conf"
+    path.write_text(
+        f'listen: "127.0.0.1:{here.nats_port}"\n'
+        f'jetstream {{ store_dir: "{here.home / "operator-store"}" }}\n'
+        "accounts {\n  include ./fairlead.conf\n}\n"
+    )
     return path
 
 
@@ -59,7 +62,7 @@ def test_a_server_that_is_there_already_is_used_with_the_accounts_that_its_opera
                 code, said = await typed(here, here.daemon_environment(), "machine", "add", "gpu")
                 assert code == 0, said
                 how, line = said.splitlines()
-                assert f"{tmp_path}/state/machines/accounts.json" in how
+                assert f"{tmp_path}/state/machines/accounts.conf" in how
                 write_config(here)
                 for times in (1, 2):
                     server.send_signal(signal.SIGHUP)
