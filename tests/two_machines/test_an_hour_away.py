@@ -3,7 +3,6 @@ is cut. The clocks of daemon and runner are moved ahead, a minute at a time; nob
 
 import asyncio
 import os
-import sys
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -12,34 +11,10 @@ import pytest
 from fairlead.api.wire import QuestionInfo
 from tests.nats_wire.cable import cable_to
 from tests.support.configured_agents import ScriptedAgent
+from tests.two_machines.clocks import MINUTE, MovedClock
 from tests.two_machines.harness import Program, Site, run, site
 
-MOVED_CLOCK = Path(__file__).parent.parent / "support" / "moved_clock.py"
-MINUTE = 60
 HOUR = 60 * MINUTE
-
-
-class MovedClock:
-    """One for all processes that are started with its launcher."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._ahead = 0
-        self._write()
-        self.launcher = (sys.executable, str(MOVED_CLOCK), str(path))
-
-    async def move(self, here: Site, seconds: int, *programs: Program) -> None:
-        """Returns when all of them have done what was due by then."""
-        self._ahead += seconds
-        self._write()
-        for program in programs:
-            told = self._path.with_name(f"{self._path.name}.{program.process.pid}")
-            await here.until(lambda told=told: told.read_text().strip() == str(self._ahead))
-
-    def _write(self) -> None:
-        """In place and of one length: who reads it meanwhile reads the old number or the new one."""
-        with self._path.open("r+b" if self._path.exists() else "wb", buffering=0) as file:
-            file.write(b"%012d" % self._ahead)
 
 
 class AwayForAnHour:
@@ -69,7 +44,7 @@ class AwayForAnHour:
 
     async def pass_time(self, seconds: int) -> None:
         for _ in range(seconds // MINUTE):
-            await self.clock.move(self.here, MINUTE, *self.programs)
+            await self.clock.move(MINUTE, *self.programs)
 
     def runner_events(self, kind: str) -> list[dict]:
         noted = self.here.runner_facts("gpu", "TurnEventsNoted")

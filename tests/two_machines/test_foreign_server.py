@@ -11,7 +11,9 @@ from fairlead.core import requests
 from fairlead.nats_wire.access import ServerAddress
 from fairlead.nats_wire.connection import connect
 from fairlead.nats_wire.subjects import CLAIMS_STREAM
+from tests.nats_wire.cable import BOTH, Direction, cable_to
 from tests.nats_wire.harness import free_port
+from tests.two_machines.clocks import MINUTE, MovedClock
 from tests.two_machines.harness import Site, run, site
 from tests.two_machines.operator_server import OperatorServer, operator_server
 
@@ -142,5 +144,45 @@ def test_of_two_daemons_with_copies_of_one_state_the_first_gives_no_orders_any_m
             assert (row.is_there, bool(row.problem)) == (False, True)
             assert (await here.job(waiting)).state == "queued"
             assert here.prompts() == ["one"]
+
+    run(story())
+
+
+@pytest.mark.req("H6", "H8")
+@pytest.mark.parametrize("cut", [BOTH, ("to server",), ("to client",)], ids=["both", "to the server", "to the daemon"])
+def test_a_daemon_that_is_cut_off_from_its_server_hears_the_end_of_a_turn_once_when_the_cable_is_whole(
+    tmp_path: Path, cut: tuple[Direction, ...]
+):
+    """The runner reaches the server all the time; what is said meanwhile waits."""
+
+    async def story() -> None:
+        async with (
+            operator_server(tmp_path / "operator", tls=False) as server,
+            cable_to(server.port) as cable,
+            site(tmp_path) as here,
+        ):
+            use(here, server.url("nats"), server.certificate)
+            here.give_accounts = server.take_accounts
+            daemon = await here.start_daemon()
+            await here.give_accounts(here.accounts_file)
+            await here.bring_up("gpu")
+            await daemon.end()
+            use(here, f"nats://127.0.0.1:{cable.port}", server.certificate)  # for the daemon alone
+            clock = MovedClock(tmp_path / "clock")
+            here.launcher = clock.launcher
+            daemon = await here.start_daemon()
+            job_id = await here.say("gpu", f"this is one\nuntil {here.gate('one')}")
+            await here.until_begun("one")
+            cable.cut(*cut)
+            here.gate("one").touch()
+            await here.until(lambda: "one" in here.prompts("ended"))
+            for _ in range(10):  # long enough for it to give the connection up
+                await clock.move(MINUTE, daemon)
+            await here.presence("gpu", is_there=False)
+            waiting = await here.say("gpu", "this is two")
+            cable.mend()
+            jobs = [await here.end_of(one) for one in (job_id, waiting)]
+            assert [(job.state, job.answer) for job in jobs] == [("success", "this is one"), ("success", "this is two")]
+            assert (here.prompts(), len(here.journal("JobCompleted"))) == (["one", "two"], 2)
 
     run(story())
