@@ -3,6 +3,7 @@ is cut. The clocks of daemon and runner are moved ahead, a minute at a time; nob
 
 import asyncio
 import os
+import signal
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -56,13 +57,24 @@ class AwayForAnHour:
         self.here.gate("one").touch()
         await self.here.until(lambda: self.runner_events("PermissionRequested") and self.runner_events("TurnEnded"))
 
-    async def answer_question(self) -> QuestionInfo:
+    async def find_question(self) -> QuestionInfo:
         async with self.here.client() as client:
             while not (asked := await client.questions("ada")):
                 await asyncio.sleep(0.05)
             (question,) = asked
-            await client.respond(question.question_id, "allow", user="ada")
             return question
+
+    async def answer_question(self) -> QuestionInfo:
+        question = await self.find_question()
+        async with self.here.client() as client:
+            await client.respond(question.question_id, "allow", user="ada")
+        return question
+
+    async def ask_at_once(self) -> str:
+        async with self.here.client() as client:
+            orders = "ask: execute rm -rf build\nsay: It is gone."
+            taken = await client.submit("ada", orders, project="gpu/gpu-project", tool="gpu/codex-acp")
+            return taken.job_id
 
 
 @pytest.mark.req("H6", "H8")
@@ -97,5 +109,48 @@ def test_a_runner_that_is_away_for_an_hour_goes_on_its_question_waits_and_both_e
             assert (here.prompts(), len(hour.asking.prompts())) == (["one", "two"], 1)
             finished_at = (await here.job(ends)).finished_at or ""
             assert datetime.fromisoformat(finished_at) - datetime.fromisoformat(away.since) > timedelta(seconds=HOUR)
+
+    run(story())
+
+
+@pytest.mark.req("H6")
+def test_an_answer_that_is_given_while_the_machine_is_away_reaches_its_agent_an_hour_later(tmp_path: Path):
+    async def story() -> None:
+        async with site(tmp_path) as here, cable_to(here.nats_port) as cable:
+            here.address = f"127.0.0.1:{cable.port}"
+            hour = AwayForAnHour(here, tmp_path)
+            await hour.bring_up()
+            job_id = await hour.ask_at_once()
+            await hour.find_question()
+            cable.cut()
+            await hour.pass_time(MINUTE)
+            await here.presence("gpu", is_there=False)
+            await hour.answer_question()
+            await hour.pass_time(HOUR)
+            assert (await here.job(job_id)).state == "running"
+            assert hour.asking.responses() == []
+            cable.mend()
+            job = await here.end_of(job_id)
+            assert (job.state, job.answer) == ("success", "Chose once\n\nIt is gone.")
+            assert len(hour.asking.responses()) == len(here.journal("QuestionAsked")) == 1
+
+    run(story())
+
+
+@pytest.mark.req("H6")
+def test_a_question_that_was_asked_before_the_daemon_was_killed_is_asked_once_and_its_answer_counts(tmp_path: Path):
+    async def story() -> None:
+        async with site(tmp_path) as here:
+            hour = AwayForAnHour(here, tmp_path)
+            await hour.bring_up()
+            job_id = await hour.ask_at_once()
+            asked = await hour.find_question()
+            assert here.daemon is not None
+            await here.daemon.end(signal.SIGKILL)
+            await here.start_daemon()
+            assert (await hour.answer_question()).question_id == asked.question_id
+            assert (await here.end_of(job_id)).state == "success"
+            assert len(hour.asking.responses()) == len(here.journal("QuestionAsked")) == 1
+            assert here.journal("JobMarkedUnknownAfterCrash") == []
 
     run(story())
