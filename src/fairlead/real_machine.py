@@ -414,6 +414,8 @@ class RealMachine:
 
     def background_work(self, flow: Flow, adapters: Adapters) -> dict[str, Coroutine[Any, Any, None]]:
         pace = SnapshotPace(self._settings.snapshot_every_events, self._settings.snapshot_every_seconds)
+        if self._machines is not None:
+            self._machines.check_ports()
         return {
             "snapshots": keep_snapshots(adapters.journal, adapters.state, pace),
             "index": adapters.journal.keep_index(),

@@ -46,6 +46,18 @@ class RealMachines:
             on_taken_over=lambda: disk.unlink(take_over),
         )
 
+    def check_ports(self) -> None:
+        """When nothing of an earlier daemon runs any more. Raises E_CONFIG."""
+        try:
+            self.network.check_ports()
+        except OSError as fault:
+            raise error(
+                Code.E_CONFIG,
+                f"The server for other machines cannot listen on {fault.filename}: {fault.strerror}.",
+                next_step="Set FAIRLEAD_MACHINES_LISTEN to a free port, or stop the program that listens there. If that"
+                " is a NATS server of yours, FAIRLEAD_NATS_URL can name it.",
+            ) from fault
+
     def work(self) -> dict[str, Coroutine[Any, Any, None]]:
         return self.network.work()
 

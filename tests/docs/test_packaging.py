@@ -17,6 +17,8 @@ from fairlead.settings import read_settings
 ROOT = Path(__file__).parents[2]
 UNIT = ROOT / "packaging" / "fairlead.service"
 PLIST = ROOT / "packaging" / "dev.fairlead.plist"
+RUNNER_UNIT = ROOT / "packaging" / "fairlead-runner.service"
+RUNNER_PLIST = ROOT / "packaging" / "dev.fairlead.runner.plist"
 TIME_TO_CLOSE_SEC = 10
 
 pytestmark = pytest.mark.req("A21")
@@ -46,12 +48,15 @@ def test_the_unit_only_serves_and_names_a_path(service: configparser.SectionProx
     assert service["Environment"].startswith("PATH=")
 
 
-@pytest.mark.skipif(which("systemd-analyze") is None, reason="systemd is not here; the unit was parsed instead")
-def test_systemd_finds_nothing_to_complain_of(tmp_path: Path):
-    here = UNIT.read_text().replace("%h/fairlead/.venv/bin", str(Path(sys.executable).parent))
-    (tmp_path / "fairlead.service").write_text(here.replace("%h/fairlead", str(tmp_path)))
+@pytest.mark.skipif(which("systemd-analyze") is None, reason="systemd is not here; the units were parsed instead")
+@pytest.mark.req("H1")
+@pytest.mark.parametrize("unit", [UNIT, RUNNER_UNIT], ids=lambda unit: unit.name)
+def test_systemd_finds_nothing_to_complain_of(unit: Path, tmp_path: Path):
+    program = unit.read_text().replace("%h/fairlead/.venv/bin", "%h/.local/bin")
+    here = program.replace("%h/.local/bin/fairlead", str(Path(sys.executable).parent / "fairlead"))
+    (tmp_path / unit.name).write_text(here.replace("%h/fairlead", str(tmp_path)))
     looked = subprocess.run(
-        ["systemd-analyze", "--user", "verify", "fairlead.service"],
+        ["systemd-analyze", "--user", "verify", unit.name],
         cwd=tmp_path,
         env=os.environ | {"XDG_RUNTIME_DIR": str(tmp_path)},
         capture_output=True,
@@ -68,10 +73,6 @@ def test_the_plist_starts_the_same_program_and_waits_as_long(service: configpars
     assert plist["ExitTimeOut"] == int(service["TimeoutStopSec"])
     assert plist["KeepAlive"] == {"SuccessfulExit": False}
     assert "PATH" in plist["EnvironmentVariables"]
-
-
-RUNNER_UNIT = ROOT / "packaging" / "fairlead-runner.service"
-RUNNER_PLIST = ROOT / "packaging" / "dev.fairlead.runner.plist"
 
 
 @pytest.fixture

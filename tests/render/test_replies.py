@@ -349,7 +349,7 @@ REPLIES: list[r.Reply] = [
     r.MachineCatalogue(),
     r.MachineCatalogue((r.MachineRow(name="gpu", is_there=True, agents=("claude",)), r.MachineRow(name="laptop"))),
     r.MachineMayJoin("gpu", "fl1.abc"),
-    r.MachineMayJoin("gpu", "fl1.abc", "/state/machines/accounts.json"),
+    r.MachineMayJoin("gpu", "fl1.abc", "/state/machines/accounts.conf"),
     r.MachineWasRemoved("gpu"),
     r.RenamedMachine("gpu", "big", ("big/trainer",)),
     r.AgentWasRemoved("goose"),

@@ -73,7 +73,7 @@ class Site:
 
     @property
     def accounts_file(self) -> Path:
-        return self.home / "state" / "machines" / "accounts.json"
+        return self.home / "state" / "machines" / "accounts.conf"
 
     # --- processes
 

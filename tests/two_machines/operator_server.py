@@ -9,6 +9,7 @@ import signal
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
+from hashlib import sha256
 from pathlib import Path
 
 from cryptography import x509
@@ -58,7 +59,9 @@ class OperatorServer:
         self._cluster_port = cluster_port
         self.process: asyncio.subprocess.Process | None = None
         make_certificate(directory)
-        (directory / "accounts.conf").write_text("accounts { OTHERS { users [ {user: somebody, password: else} ] } }\n")
+        self._accounts = directory / "accounts"
+        self._accounts.mkdir()
+        self._include_accounts()
 
     @property
     def certificate(self) -> Path:
@@ -74,7 +77,10 @@ class OperatorServer:
             f'listen: "127.0.0.1:{self.port}"',
             f'jetstream {{ store_dir: "{self.directory / "store"}" }}',
             f'websocket {{ listen: "127.0.0.1:{self.websocket_port}", tls {{ {files} }} }}',
-            "include ./accounts.conf",
+            "accounts {",
+            "  OTHERS { users [ {user: somebody, password: else} ] }",
+            "  include ./accounts.conf",
+            "}",
         ]
         if tls:
             lines.append(f"tls {{ {files}, handshake_first: auto }}")
@@ -97,14 +103,20 @@ class OperatorServer:
             await self.process.wait()
 
     async def take_accounts(self, file: Path) -> None:
-        """What docs/guide.md tells the operator: put Fairlead's accounts into the configuration, reload twice."""
-        shutil.copy(file, self.directory / "accounts.conf")
+        """What docs/guide.md tells the operator: include Fairlead's accounts within the others, reload twice. Several
+        Fairleads may use the server: the directory of the file says whose it is."""
+        shutil.copy(file, self._accounts / f"{sha256(bytes(file)).hexdigest()[:8]}.conf")
+        self._include_accounts()
         assert self.process is not None
         for _ in range(2):
             before = self._count_reloads()
             os.kill(self.process.pid, signal.SIGHUP)
             while self._count_reloads() == before:
                 await asyncio.sleep(0.02)
+
+    def _include_accounts(self) -> None:
+        lines = [f"include ./accounts/{file.name}\n" for file in sorted(self._accounts.iterdir())]
+        (self.directory / "accounts.conf").write_text("".join(lines))
 
     def _count_reloads(self) -> int:
         said = (self.directory / "out").read_text()

@@ -58,6 +58,29 @@ def test_a_machine_is_added_joins_is_listed_and_removed_by_what_is_typed(tmp_pat
 
 
 @pytest.mark.req("H1")
+def test_a_second_fairlead_whose_server_would_listen_where_the_first_ones_does_is_not_started(tmp_path: Path):
+    """Its runners would dial the server of the first one."""
+
+    async def story() -> None:
+        for name in ("one", "other"):
+            (tmp_path / name).mkdir()
+        async with site(tmp_path / "one") as one, site(tmp_path / "other") as other:
+            await one.start_daemon()
+            free, other.nats_port = other.nats_port, one.nats_port
+            code, said = await typed(other, other.daemon_environment(), "up", "--no-chat")
+            assert (code, f"cannot listen on 127.0.0.1:{one.nats_port}" in said) == (78, True), said
+            assert "Set FAIRLEAD_MACHINES_LISTEN to a free port" in said
+            code, said = await typed(other, other.daemon_environment(), "doctor")
+            assert (code != 0, f"another program listens at tls://127.0.0.1:{one.nats_port}" in said) == (True, True)
+            other.nats_port = free
+            await other.start_daemon()
+            code, said = await typed(other, other.daemon_environment(), "doctor")
+            assert f"machines   ok   tls://127.0.0.1:{free} answers." in said
+
+    run(story())
+
+
+@pytest.mark.req("H1")
 def test_a_broken_line_is_refused_and_nothing_is_kept(tmp_path: Path):
     async def story() -> None:
         async with site(tmp_path) as here:

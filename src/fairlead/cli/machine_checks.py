@@ -1,6 +1,7 @@
 """What `fairlead doctor` says about other machines: whether their server answers, and which of them are connected."""
 
 import asyncio
+import ssl
 from importlib.util import find_spec
 
 from fairlead.channels.terminal.local_time import local_time
@@ -46,6 +47,9 @@ async def _try(settings: Settings, seed: str) -> tuple[bool, str]:
             return True, f"{address.urls[0]} answers."
     except FAULTS as fault:
         reason = str(fault) or "no answer"
+        if isinstance(fault, ssl.SSLError) and not settings.nats_url:
+            advice = "Set FAIRLEAD_MACHINES_LISTEN to a free port, or stop that program."
+            return False, f"another program listens at {address.urls[0]} ({reason}). {advice}"
         if settings.nats_url:
             return (
                 False,
@@ -70,4 +74,4 @@ def describe_each(settings: Settings) -> list[tuple[bool, str]]:
 
 
 def _accounts_file(settings: Settings) -> str:
-    return str(settings.state_dir / "machines" / "accounts.json")
+    return str(settings.state_dir / "machines" / "accounts.conf")

@@ -8,18 +8,17 @@ from collections.abc import Coroutine, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-import msgspec
-
 from fairlead.kit.files import Disk, replace_durably
 from fairlead.nats_wire.access import ServerAddress
 from fairlead.nats_wire.daemon_wire import DaemonWire
 from fairlead.nats_wire.join_line import Joining, write_joining
 from fairlead.nats_wire.machine_keys import MachineKeys
 from fairlead.nats_wire.owned_server import OwnedServer
-from fairlead.nats_wire.server_config import DAEMON_ACCOUNT, render_accounts
+from fairlead.nats_wire.server_config import DAEMON_ACCOUNT, render_account_file, render_accounts
 from fairlead.nats_wire.server_files import ServerFiles
 
-ACCOUNTS_NAME: Final = "accounts.json"
+ACCOUNTS_NAME: Final = "accounts.conf"
+_OLD_ACCOUNTS_NAME: Final = "accounts.json"
 
 
 class MachineNetwork:
@@ -58,6 +57,11 @@ class MachineNetwork:
     def accounts_file(self) -> Path | None:
         """For the operator of a server that is not ours."""
         return None if self._server is not None else self._directory / ACCOUNTS_NAME
+
+    def check_ports(self) -> None:
+        """Raises OSError if a server of our own cannot listen."""
+        if self._server is not None:
+            self._server.check_ports()
 
     def work(self) -> dict[str, Coroutine[Any, Any, None]]:
         """What runs as long as the daemon does."""
@@ -103,6 +107,8 @@ class MachineNetwork:
             return
         # Several Fairleads may use one server: each has accounts of its own name.
         account = f"{DAEMON_ACCOUNT}-{self._daemon_key.public[-8:].lower()}"
-        accounts = {"accounts": render_accounts(self._daemon_key.public, machines, account=account)}
-        text = msgspec.json.format(msgspec.json.encode(accounts), indent=1)
-        replace_durably(self._directory / ACCOUNTS_NAME, text, disk=self._disk)
+        accounts = render_accounts(self._daemon_key.public, machines, account=account)
+        replace_durably(self._directory / ACCOUNTS_NAME, render_account_file(accounts), disk=self._disk)
+        # Of an earlier version. Whoever copies it must not go on with what is old.
+        if self._disk.exists(self._directory / _OLD_ACCOUNTS_NAME):
+            self._disk.unlink(self._directory / _OLD_ACCOUNTS_NAME)

@@ -9,6 +9,7 @@ import asyncio
 import os
 import random
 import shutil
+import socket
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -69,6 +70,13 @@ class OwnedServer:
         host = "127.0.0.1" if self._listeners.host in {"0.0.0.0", "::", ""} else self._listeners.host  # noqa: S104
         return f"tls://{host}:{self._listeners.port}"
 
+    def check_ports(self) -> None:
+        """Before it is started, and after one that was left over was ended: a server that cannot listen says so in its
+        log alone, and whoever dials it meets the program that listens there. Raises OSError with the address."""
+        for port in (self._listeners.port, self._listeners.websocket):
+            if port:
+                _try_to_listen(self._listeners.host, port)
+
     async def run(self) -> None:
         """Until it is cancelled. A server that dies is started again, after a pause that grows."""
         failures = 0
@@ -127,6 +135,17 @@ class OwnedServer:
             log.warning("nats-server did not reload its configuration", message=str(fault))
             return False
         return True
+
+
+def _try_to_listen(host: str, port: int) -> None:
+    family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+    with socket.socket(family, kind, protocol) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as the server does
+        try:
+            probe.bind(address)
+            probe.listen()
+        except OSError as fault:
+            raise OSError(fault.errno, fault.strerror, f"{host}:{port}") from fault
 
 
 async def _reload_once(client: Client) -> None:

@@ -67,6 +67,17 @@ def _machine_account(machine: MachineAccess, account: str) -> dict[str, Any]:
     }
 
 
+def render_account_file(accounts: Mapping[str, Any]) -> bytes:
+    """For the operator of another server: to be included within the `accounts` of its configuration, beside those that
+    others have. A file with `accounts` of its own would replace all of them without a word."""
+    entries = [f"{_json(name)}: {_json(account, indent=1)}" for name, account in accounts.items()]
+    return ("# Written by Fairlead. Include it within `accounts { }`.\n" + ",\n".join(entries) + "\n").encode()
+
+
+def _json(value: object, *, indent: int = 0) -> str:
+    return msgspec.json.format(msgspec.json.encode(value), indent=indent).decode()
+
+
 def render_config(accounts: Mapping[str, Any], listeners: Listeners, directory: Path) -> bytes:
     """The whole configuration of an owned server; `directory` has its certificate and its store."""
     tls = {"cert_file": str(directory / "server.pem"), "key_file": str(directory / "server-key.pem"), "timeout": 10}
