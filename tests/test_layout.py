@@ -27,7 +27,6 @@ DATA = {"transcripts", "golden", "earlier_version"}
 
 TESTED_THROUGH = {
     "nats_wire/pull.py": "nats_wire/test_wire.py",
-    "nats_wire/streams.py": "nats_wire/test_wire.py",
     "nats_wire/blobs.py": "nats_wire/test_wire.py",
     "nats_wire/daemon_wire.py": "nats_wire/test_wire.py",
     "nats_wire/server_config.py": "nats_wire/test_access.py",

@@ -72,7 +72,7 @@ class OwnedServer:
 
     def check_ports(self) -> None:
         """Before it is started, and after one that was left over was ended: a server that cannot listen says so in its
-        log alone, and whoever dials it meets the program that listens there. Raises OSError with the address."""
+        log alone, and a runner that dials it meets the program that listens there. Raises OSError with the address."""
         for port in (self._listeners.port, self._listeners.websocket):
             if port:
                 _try_to_listen(self._listeners.host, port)

@@ -44,7 +44,7 @@ _MAKE_HANDLERS: Final[tuple[MakeHandlers, ...]] = (
 )
 
 
-def built_in_handlers(parts: CommandParts) -> dict[type[Request], Handler]:
+def make_built_in_handlers(parts: CommandParts) -> dict[type[Request], Handler]:
     handlers = {request: handler for make in _MAKE_HANDLERS for request, handler in make(parts).items()}
     missing = [spec.words for spec in COMMANDS.specs if spec.request not in handlers]
     assert not missing, f"no handler for {missing}"

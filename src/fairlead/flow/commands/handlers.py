@@ -50,9 +50,9 @@ class CommandHandlers:
     def _handler_of(self, request: type[Request]) -> Handler:
         """Those of the built-in commands are loaded with the first of them: most messages are none."""
         if request not in self._handlers:
-            from fairlead.flow.commands.built_in import built_in_handlers  # noqa: PLC0415 - see above
+            from fairlead.flow.commands.built_in import make_built_in_handlers  # noqa: PLC0415 - see above
 
-            self._handlers = built_in_handlers(self._parts) | self._handlers
+            self._handlers = make_built_in_handlers(self._parts) | self._handlers
         return self._handlers[request]
 
     def _check(self, spec: CommandSpec, caller: Caller) -> None:

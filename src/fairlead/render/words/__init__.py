@@ -8,14 +8,14 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from fairlead.render.words.languages import Catalogue
+from fairlead.render.words.languages import LanguageWords
 
-ENGLISH: Final = Catalogue("en")
-CATALOGUES: Final[Mapping[str, Catalogue]] = {
+ENGLISH: Final = LanguageWords("en")
+CATALOGUES: Final[Mapping[str, LanguageWords]] = {
     "en": ENGLISH,
-    "ja": Catalogue("ja"),
-    "zh-TW": Catalogue("zh_tw"),
-    "zh-CN": Catalogue("zh_cn"),
+    "ja": LanguageWords("ja"),
+    "zh-TW": LanguageWords("zh_tw"),
+    "zh-CN": LanguageWords("zh_cn"),
 }
 MISSING: Final = "…"
 

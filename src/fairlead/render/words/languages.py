@@ -28,7 +28,7 @@ _PLACES: Final = {
 """Where each group of sentences is: the folder in which each language has a file, and the name in that file."""
 
 
-class Catalogue(Mapping[str, str]):
+class LanguageWords(Mapping[str, str]):
     """The sentences of one language as `group.name`. A group is loaded with its first sentence."""
 
     def __init__(self, language: str) -> None:
