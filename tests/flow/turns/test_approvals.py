@@ -6,9 +6,12 @@ import pytest
 
 from fairlead.core import events as e
 from fairlead.core import requests as ask
+from fairlead.core.ids import JobId, QuestionId, SessionKeyText
 from fairlead.core.limits import Limits
 from fairlead.core.questions import RespondToQuestion
+from fairlead.core.state import OpenQuestion
 from fairlead.errors import Code, FairleadError
+from fairlead.flow.turns.approvals import find_patience
 from fairlead.testing.channel import ChannelHistory, RecordingChannel, Weather
 from fairlead.testing.clock import run_virtually
 from tests.flow.harness import OWNER, conversation_ref, run_flow, virtually
@@ -68,6 +71,24 @@ async def test_nobody_in_time_means_no():
         [closed] = flow.facts(e.QuestionClosed)
         assert closed.reason == "expired"
         assert (await refused(flow.click(closed.question_id))).code is Code.E_QUESTION_CLOSED
+
+
+def test_a_clock_that_is_set_back_does_not_lengthen_the_time_of_a_question():
+    """It was asked, and while that was written somebody set the clock back by a week."""
+    question = OpenQuestion(
+        question_id=QuestionId("q_1"),
+        job_id=JobId("job_20260105_0001"),
+        session_key=SessionKeyText("agent:fairlead:user:1"),
+        request_id="r1",
+        kind="permission",
+        title="ls",
+        conversation=conversation_ref(OWNER),
+        asked_at="2026-01-05T08:00:00.000Z",
+        deadline="2026-01-05T08:10:00.000Z",
+    )
+    assert find_patience(question, "2026-01-05T08:04:00.000Z") == 360
+    assert find_patience(question, "2025-12-29T08:00:00.000Z") == 600
+    assert find_patience(question, "2026-01-05T09:00:00.000Z") == 0
 
 
 @pytest.mark.parametrize(("verdict", "words"), [("allow", "allowed: ls"), ("deny", "denied: ls")])

@@ -105,9 +105,8 @@ class Approvals:
 
     async def _until_settled(self, question_id: QuestionId) -> OpenQuestion:
         questions = self._ledger.state.questions
-        left = timestamps.seconds_between(self._ledger.now(), questions[question_id].deadline)
         try:
-            async with asyncio.timeout(max(left, 0)):
+            async with asyncio.timeout(find_patience(questions[question_id], self._ledger.now())):
                 while questions[question_id].status == "open":
                     await self._ledger.until_changed(self._ledger.state.seq)
         except TimeoutError:
@@ -120,6 +119,13 @@ class Approvals:
         while (job := state.jobs.get(job_id)) is not None and job.state == "waiting":
             await self._ledger.until_changed(state.seq)
         await self._ledger.until_all_durable()
+
+
+def find_patience(question: OpenQuestion, now: str) -> float:
+    """Seconds to wait for an answer: never more than the question was given when it was asked, because the clock may
+    have been set back since."""
+    left = timestamps.seconds_between(now, question.deadline)
+    return max(0.0, min(left, timestamps.seconds_between(question.asked_at, question.deadline)))
 
 
 def _response(question: OpenQuestion) -> Response:
