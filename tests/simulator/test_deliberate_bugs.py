@@ -462,7 +462,7 @@ def run_again_what_a_crash_interrupted(patch):
     actors=everybody_and_agents,
 )
 def begin_before_the_start_is_durable(patch):
-    async def at_once(self):
+    async def at_once(self, *_told):
         self._ledger.apply_now(scheduling.HandOver(self.job.job_id))
 
     patch.setattr(Turn, "_hand_over", at_once)

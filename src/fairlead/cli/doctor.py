@@ -10,7 +10,8 @@ from typing import Final
 import click
 
 from fairlead.cli.agent import read_agents
-from fairlead.cli.health import check_all, describe_files, describe_health
+from fairlead.cli.health import check_all, describe_health
+from fairlead.cli.installed_files import describe_files
 from fairlead.cli.machine_checks import check_machines, describe_each
 from fairlead.cli.output import tell
 from fairlead.cli.settings_report import strange_settings

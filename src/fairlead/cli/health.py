@@ -1,16 +1,12 @@
-"""The self-checks of all agents at once, each reported when it is known, and of their files. Sends no request to a
-model."""
+"""The self-checks of all agents at once, each reported when it is known. Sends no request to a model."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterable
-from pathlib import Path
 
-from fairlead.core.agents import ConfiguredAgent
 from fairlead.flow.queries.agent_checks import check_runtime
 from fairlead.kit.tasks import OwnedTasks
 from fairlead.observe import log
 from fairlead.ports import Runtime, RuntimeHealth
-from fairlead.runtimes.install.agent_files import AgentFiles
 
 
 async def check_all(runtimes: Iterable[Runtime]) -> AsyncIterator[tuple[str, RuntimeHealth]]:
@@ -27,18 +23,6 @@ async def _check(runtime: Runtime) -> tuple[str, RuntimeHealth]:
         "agent checked", runtime=runtime.name, ok=health.ok, version=health.version, message=describe_health(health)
     )
     return runtime.name, health
-
-
-def describe_files(directory: Path, agent: ConfiguredAgent, typed: str) -> tuple[bool, str]:
-    """Whether an agent that Fairlead installed below `directory` is still what was installed, and the sentence about
-    it, which is empty for an agent that a person installed. `typed` is what stands before `update` in a command."""
-    files = AgentFiles(directory)
-    if files.place_of(agent) is None:
-        return True, ""
-    what, damage = f"{agent.name} {agent.version} ({agent.source})", files.find_damage(agent)
-    if damage:
-        return False, f"{what}: {damage}. `{typed} update {agent.name}` installs it again."
-    return True, f"{what}, unchanged."
 
 
 def describe_health(health: RuntimeHealth) -> str:

@@ -7,7 +7,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from fairlead.cli.health import check_all, describe_files, describe_health
+from fairlead.cli.health import check_all, describe_health
+from fairlead.cli.installed_files import describe_files
 from fairlead.cli.output import tell
 from fairlead.core.agents import ConfiguredAgent
 from fairlead.errors import Code, FairleadError, error
