@@ -101,8 +101,8 @@ class HttpListener:
                 raise
         async with self._server.run(host) as make_protocol:
             self._make_protocol = make_protocol
-            for transport in tuple(self._waiting.values()):
-                _hand_over(transport, make_protocol())
+            for connection, transport in tuple(self._waiting.items()):
+                _hand_over(transport, make_protocol(), bytes(connection.received))
             self._waiting.clear()
             await asyncio.get_running_loop().create_future()
 
@@ -113,20 +113,27 @@ class HttpListener:
 
 
 class WaitingConnection(asyncio.Protocol):
-    """A client that came before the server was loaded."""
+    """A client that came before the server was loaded. Python 3.11.2, which Debian 12 has, reads from it although its
+    transport was paused when the connection was made: what came is for the server."""
 
     def __init__(self, listener: HttpListener) -> None:
         self._listener = listener
+        self.received = bytearray()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
         self._listener.wait(self, transport)
 
+    def data_received(self, data: bytes) -> None:
+        self.received += data
+
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's shape
         self._listener.leave(self)
 
 
-def _hand_over(transport: asyncio.Transport, protocol: asyncio.Protocol) -> None:
+def _hand_over(transport: asyncio.Transport, protocol: asyncio.Protocol, received: bytes) -> None:
     transport.set_protocol(protocol)
     protocol.connection_made(transport)
+    if received:
+        protocol.data_received(received)
     transport.resume_reading()
