@@ -6,7 +6,6 @@ import re
 import shutil
 import subprocess
 import sys
-import tarfile
 import zipfile
 from email.message import Message
 from html.parser import HTMLParser
@@ -85,8 +84,7 @@ def build_wheel(directory: Path, **settings: str) -> Message:
 
 def unpack_sdist(directory: Path, target: Path) -> Path:
     (sdist,) = (directory / "dist").glob("*.tar.gz")
-    with tarfile.open(sdist) as archive:
-        archive.extractall(target, filter="data")
+    shutil.unpack_archive(sdist, target)  # tarfile in the Python of Debian 12 has no filters yet
     return target / sdist.name.removesuffix(".tar.gz")
 
 
