@@ -97,7 +97,7 @@ async def test_a_question_of_a_hooks_own_session_is_seen_where_the_hook_was_made
 
 
 @virtually
-async def test_whoever_watches_where_a_hook_was_made_hears_of_its_question():
+async def test_a_client_that_watches_where_a_hook_was_made_hears_of_its_question():
     async with run_flow() as flow:
         await flow.answered("hello")
         secret = await add_hook(flow, template="/ask make test")

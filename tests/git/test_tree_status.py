@@ -86,7 +86,7 @@ def test_the_index_is_dated_back_to_before_the_look_that_filled_the_cache(
     assert index.stat().st_mtime < began - 1
 
 
-def test_the_cache_is_made_anew_when_many_files_came(trees: Trees, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_the_cache_is_made_again_when_many_files_came(trees: Trees, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """Each of them would be read again by every look."""
     monkeypatch.setattr(tree_stamp, "MOST_ENTRIES", 0)
     app = make_repository(tmp_path / "app")

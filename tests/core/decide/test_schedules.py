@@ -60,7 +60,7 @@ def test_a_tick_its_job_and_the_next_tick_are_one_batch(core: CoreHarness):
     assert encoded(folded(core.journal)) == encoded(core.state)
 
 
-def test_a_tick_is_settled_by_whoever_saw_it_last(core: CoreHarness):
+def test_a_tick_is_settled_by_the_one_that_saw_it_last(core: CoreHarness):
     make(core)
     core.do(tick())
     assert not core.do(tick()).events

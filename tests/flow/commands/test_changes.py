@@ -53,7 +53,7 @@ async def test_an_earlier_turn_by_its_number_and_the_whole_session():
 
 
 @virtually
-async def test_a_reset_begins_the_session_anew():
+async def test_a_reset_begins_the_session_again():
     trees = make_trees()
     async with run_flow(runtimes=[writing_agent(trees)], trees=trees) as flow:
         await flow.answered("a.py=one")

@@ -87,7 +87,7 @@ async def test_a_follow_up_has_no_images_and_a_retry_has():
 
 
 @virtually
-async def test_it_is_for_the_session_that_asked_whoever_talks_there_now():
+async def test_it_is_for_the_session_that_asked_no_matter_who_talks_there_now():
     async with run_flow(limits=limits()) as flow:
         parent = await say_in_thread(flow, "hello")
         other = await flow.say("mine")
