@@ -141,6 +141,13 @@ class Daemon:
     def printed(self) -> str:
         return (self.home / "out.txt").read_text()
 
+    def describe(self) -> str:
+        """For the message of a test that waited in vain: whether the process is there, and its last words."""
+        process, number = self.process, self.process.returncode if self.process else None
+        state = "no daemon runs" if process is None else "the daemon runs" if number is None else f"it ended: {number}"
+        last = "\n".join(map(str, self.log()[-5:]))
+        return f"{state}\nprinted: {self.printed()[-2000:]}\nlogged: {last}"
+
 
 def _is_check(request: Any) -> bool:
     return request.method == "POST" and isinstance(request.body, dict) and request.body.get("content") == CHECK_TEXT
@@ -182,6 +189,7 @@ async def a_stage(
         text_channel = discord.text_channel(guild)
         daemon = Daemon(discord, home, bug=bug, **settings)
         stage = Stage(discord, daemon, text_channel)
+        discord.board.describe = lambda: f"{discord.summary()}\n{daemon.describe()}"
         try:
             if up:
                 await daemon.up()
