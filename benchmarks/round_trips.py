@@ -100,7 +100,8 @@ def _command(discord: Any, home: Path, how: How, agent: StandIn, program: Progra
 
 class Trip(msgspec.Struct, frozen=True):
     """Seconds from the frame in the socket to the answer in the channel, where people see it, and from the agent's last
-    line to the answer's POST."""
+    line to the answer's POST. Each moment is noted where it happens: this program may get a core only later, when the
+    bridge has done what follows."""
 
     whole: float
     back: float
@@ -113,10 +114,9 @@ async def _time_trip(one: Bridge) -> Trip:
     [session] = one.discord.gateway.connected()
     frame = session.seq
     answer = await dm.wait_for_answer(_says_done, after=said, timeout=30)
-    visible = time.time()
     posted = next(r.at for r in reversed(one.discord.calls("POST", "/channels/*/messages")) if _made(r, answer.id))
     await asyncio.sleep(PAUSE_SEC)
-    return Trip(visible - session.line.wrote_at[frame], posted - one.agent.moments()[before].said_it)
+    return Trip(answer.created_at - session.line.wrote_at[frame], posted - one.agent.moments()[before].said_it)
 
 
 def _says_done(message: Any) -> bool:

@@ -39,7 +39,7 @@ class _NoDisk:
     def append(self, ts: str, first_seq: int, events: Sequence[JournalEvent]) -> None:  # noqa: ARG002
         self.durable_seq = first_seq + len(events) - 1
 
-    def delay_sync(self, steps: int) -> None:
+    def delay_sync(self, steps: int, *, is_begun: bool = False) -> None:
         pass
 
     async def until_durable(self, seq: int) -> None:

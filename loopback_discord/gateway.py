@@ -94,12 +94,14 @@ class Line:
                 await self.socket.send_frame(frame.to_bytes(2, "big"), WSMsgType.CLOSE)
                 return
             text = json.dumps(frame, separators=(",", ":"))
-            if self._squeeze:
-                await self.socket.send_bytes(self._squeeze(text))
-            else:
-                await self.socket.send_str(text)
+            data = self._squeeze(text) if self._squeeze else None
             if "s" in frame:
+                # Before the bytes leave: who receives them may run before this program does again.
                 self.wrote_at[frame["s"]] = time.time()
+            if data is None:
+                await self.socket.send_str(text)
+            else:
+                await self.socket.send_bytes(data)
 
 
 class Gateway:
