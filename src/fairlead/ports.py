@@ -350,9 +350,10 @@ class Log(Durability, Protocol):
 
     def append(self, ts: str, first_seq: int, events: Sequence[JournalEvent]) -> None: ...
 
-    def delay_sync(self, steps: int) -> None:
+    def delay_sync(self, steps: int, *, is_begun: bool = False) -> None:
         """What was appended becomes durable so many steps of the event loop later, and what these steps append becomes
-        durable with it."""
+        durable with it. With `is_begun` the disk works meanwhile, which takes a moment before the first of them. 0 ends
+        a delay."""
         ...
 
 

@@ -90,7 +90,7 @@ class LoopWriter:
         self._waiting.append(batch)
         self._schedule(0.001)
 
-    def delay(self, steps: int) -> None:
+    def delay(self, steps: int, *, is_begun: bool = False) -> None:
         """Nothing: its steps are all a moment later."""
 
     def release(self) -> None:

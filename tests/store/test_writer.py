@@ -97,6 +97,8 @@ async def test_lines_keep_their_order_while_the_disk_is_now_quick_and_now_slow(t
     _, journal = open_journal(tmp_path, Moody(), JournalWriter(slow_sec=0.002))
     for number in range(1, 301):
         journal.append(TS, number, seen(number))
+        if number % 5 == 0:
+            journal.delay_sync(number % 4, is_begun=number % 2 == 0)
         if number % 3 == 0:
             await asyncio.sleep(0)
         if number % 50 == 0:
@@ -168,6 +170,128 @@ async def test_a_delayed_sync_takes_along_what_the_next_steps_append(tmp_path: P
     await journal.until_durable(3)
     assert disk.syncs == before + 1
     await journal.aclose()
+
+
+class Broken(TroubledDisk):
+    """Takes nothing, for another reason than that it is full."""
+
+    def write(self, handle, data):
+        raise OSError(errno.EIO, "Input/output error")
+
+
+class Hinted(TroubledDisk):
+    """Knows what was in the file when the disk was told to begin."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self._path = path
+        self.begun: list[int] = []
+
+    def begin_writing(self, handle):
+        super().begin_writing(handle)
+        self.begun.append(self._path.stat().st_size)
+
+
+async def test_the_disk_works_while_a_sync_is_delayed_and_nothing_is_durable_by_that(tmp_path: Path):
+    disk = Hinted(tmp_path / JOURNAL_NAME)
+    _, journal = open_journal(tmp_path, disk, JournalWriter())
+    before = disk.syncs
+    disk.begun.clear()
+    journal.append(TS, 1, seen(1))
+    journal.delay_sync(3, is_begun=True)
+    await asyncio.sleep(0)
+    whole = encoded([seen(1)])
+    assert disk.begun == [len(whole)]
+    assert (tmp_path / JOURNAL_NAME).read_bytes() == whole
+    assert journal.durable_seq == 0
+    journal.append(TS, 2, seen(2))
+    await journal.until_durable(2)
+    assert (disk.syncs, disk.begun) == (before + 1, [len(whole)])
+    await journal.aclose()
+    assert open_state(tmp_path, REAL_DISK).state.seq == 2
+
+
+async def test_a_delay_ends_when_nothing_more_is_waited_for(tmp_path: Path):
+    _, journal = open_journal(tmp_path, REAL_DISK, JournalWriter())
+    journal.append(TS, 1, seen(1))
+    journal.delay_sync(1_000_000)
+    await asyncio.sleep(0)
+    journal.delay_sync(0)
+    for _ in range(3):
+        await asyncio.sleep(0)
+    assert journal.durable_seq == 1
+    await journal.aclose()
+
+
+@pytest.mark.req("A18")
+@pytest.mark.parametrize("room", [0, 40, 150])
+async def test_what_was_written_ahead_is_written_again_when_the_disk_was_full_behind_it(tmp_path: Path, room: int):
+    """The first line fits, the second one not, or not even the first: a full disk is cut back to what is durable."""
+    disk = TroubledDisk()
+    _, journal = open_journal(tmp_path, disk, JournalWriter(retry_seconds=0.01))
+    disk.room = room
+    journal.append(TS, 1, seen(1))
+    journal.delay_sync(2, is_begun=True)
+    await asyncio.sleep(0)
+    journal.append(TS, 2, seen(2))
+    while not journal.is_stalled:
+        await asyncio.sleep(0.001)
+    assert journal.durable_seq == 0
+    disk.room = None
+    await journal.until_durable(2)
+    await journal.aclose()
+    assert list(open_state(tmp_path, REAL_DISK).state.people) == ["p1", "p2"]
+
+
+async def test_a_fault_while_it_is_written_ahead_is_the_end(tmp_path: Path):
+    told = []
+    _, journal = open_journal(tmp_path, Broken(), JournalWriter(), on_broken=told.append)
+    journal.append(TS, 1, seen(1))
+    journal.delay_sync(2, is_begun=True)
+    with pytest.raises(FairleadError, match="E_JOURNAL_BROKEN"):
+        await journal.until_durable(1)
+    assert len(told) == 1
+    await journal.aclose()
+
+
+async def test_a_disk_that_fails_when_it_is_told_to_begin_is_the_end_and_nothing_is_written_twice(tmp_path: Path):
+    class Failing(TroubledDisk):
+        def begin_writing(self, handle):
+            if (tmp_path / JOURNAL_NAME).stat().st_size:
+                raise OSError(errno.EIO, "Input/output error")
+
+    told = []
+    _, journal = open_journal(tmp_path, Failing(), JournalWriter(), on_broken=told.append)
+    journal.append(TS, 1, seen(1))
+    journal.delay_sync(2, is_begun=True)
+    with pytest.raises(FairleadError, match="E_JOURNAL_BROKEN"):
+        await journal.until_durable(1)
+    await journal.aclose()
+    assert len(told) == 1
+    assert (tmp_path / JOURNAL_NAME).read_bytes() == encoded([seen(1)])
+
+
+async def test_a_disk_that_is_slow_to_begin_is_left_to_the_thread(tmp_path: Path):
+    _, journal = open_journal(tmp_path, TroubledDisk(), JournalWriter(slow_sec=0))
+    journal.append(TS, 1, seen(1))
+    journal.delay_sync(1, is_begun=True)
+    await asyncio.sleep(0)
+    assert journal._writer._left_to_thread == SYNCS_AFTER_A_SLOW_ONE
+    await journal.until_durable(1)
+    await journal.aclose()
+    assert open_state(tmp_path, REAL_DISK).state.seq == 1
+
+
+async def test_what_was_written_ahead_is_synced_when_the_journal_is_closed_before_its_sync(tmp_path: Path):
+    disk = TroubledDisk()
+    _, journal = open_journal(tmp_path, disk, JournalWriter())
+    before = disk.syncs
+    journal.append(TS, 1, seen(1))
+    journal.delay_sync(100, is_begun=True)
+    await asyncio.sleep(0)
+    await journal.aclose()
+    assert disk.syncs == before + 1
+    assert open_state(tmp_path, REAL_DISK).state.seq == 1
 
 
 async def test_64_writers_share_their_syncs(tmp_path: Path):
@@ -272,10 +396,6 @@ async def test_after_a_sync_that_failed_in_the_thread_the_event_loop_writes_noth
 
 
 async def test_a_write_that_fails_for_another_reason_is_the_end_too(tmp_path: Path):
-    class Broken(TroubledDisk):
-        def write(self, handle, data):
-            raise OSError(errno.EIO, "Input/output error")
-
     told = []
     _, journal = open_journal(tmp_path, Broken(), JournalWriter(), on_broken=told.append)
     journal.append(TS, 1, seen(1))

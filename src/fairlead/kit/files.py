@@ -18,6 +18,8 @@ from itertools import count
 from pathlib import Path
 from typing import Final, NewType, Protocol, Self
 
+from fairlead.kit.writeback import begin_writeback
+
 NO_ROOM: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
 """What a full disk, or a user who has used up their share of it, answers."""
 
@@ -49,6 +51,11 @@ class Disk(Protocol):
     def sync(self, handle: Handle) -> None:
         """When this returns, all content and the size are durable. When it raises, nothing since the last
         sync can be trusted, not even after a second, successful one."""
+        ...
+
+    def begin_writing(self, handle: Handle) -> None:
+        """A hint: the next sync has less to do if the disk begins now. Hardly waits, and makes nothing durable. When it
+        raises, nothing since the last sync can be trusted."""
         ...
 
     def truncate(self, handle: Handle, size: int) -> None:
@@ -129,6 +136,9 @@ class RealDisk:
 
     def sync(self, handle: Handle) -> None:
         sync_data(handle)
+
+    def begin_writing(self, handle: Handle) -> None:
+        begin_writeback(handle)
 
     def truncate(self, handle: Handle, size: int) -> None:
         os.ftruncate(handle, size)

@@ -7,6 +7,7 @@ The journal, from its first byte on, is covered by three parts that follow each 
 """
 
 import asyncio
+from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -42,6 +43,9 @@ Offload = Callable[[Callable[[], Any]], Awaitable[Any]]
 Stretch = tuple[int, int]
 """Whole lines: where they begin, and where they end."""
 
+MOST_UNREAD: Final = 16 * 1024
+"""So many bytes of new lines wait in memory until their names are read."""
+
 RETRY_SECONDS: Final = 60.0
 """How long to wait after a run could not be written because the disk was full or failed."""
 
@@ -61,6 +65,9 @@ class IndexedHistory:
         self._tail: list[Block] = []
         self._tail_start = end
         self._tail_size = 0
+        self._unread: deque[tuple[int, bytes, int]] = deque()
+        """Batches behind the tail whose names are not read yet."""
+        self._unread_size = 0
         self._is_loaded = False
         self._loading = asyncio.Lock()
         self._unit_is_full = asyncio.Event()
@@ -74,6 +81,7 @@ class IndexedHistory:
     async def lines_about(self, names: Sequence[str], end: int) -> list[Recorded]:
         """`end` is the end of a durable batch: nothing behind it is read."""
         await self._load()
+        self._read_names()
         wanted = frozenset(filter(None, names))
         runs, gap = self._runs, (self.indexed_end, self._tail_start)
         tail = [(b.start, min(b.end, end)) for b in self._tail if b.start < end and not wanted.isdisjoint(b.names)]
@@ -85,16 +93,28 @@ class IndexedHistory:
     # --- keeping the index -------------------------------------------------------------------------------------------
 
     def note_batch(self, start: int, data: bytes, last_seq: int) -> None:
-        """A batch was appended at `start`."""
-        if not self._tail or self._tail[-1].size >= self._sizes.block:
-            self._tail.append(Block(start, start))
-        block = self._tail[-1]
-        block.names |= names_in(data)
-        block.end = start + len(data)
-        block.last_seq = last_seq
+        """A batch was appended at `start`. Its names are read when somebody looks for one: until then there is mostly
+        something more urgent to do."""
+        self._unread.append((start, data, last_seq))
+        self._unread_size += len(data)
         self._tail_size += len(data)
         if self._tail_size >= self._sizes.unit:
             self._unit_is_full.set()
+        if self._unread_size >= MOST_UNREAD:
+            self._read_names()
+
+    def _read_names(self) -> None:
+        """Of the batches that were appended since the last call."""
+        while self._unread:
+            start, data, last_seq = self._unread[0]
+            if not self._tail or self._tail[-1].size >= self._sizes.block:
+                self._tail.append(Block(start, start))
+            block = self._tail[-1]
+            block.names |= names_in(data)
+            block.end = start + len(data)
+            block.last_seq = last_seq
+            self._unread.popleft()
+        self._unread_size = 0
 
     async def keep_index(self, until_durable: Callable[[int], Awaitable[None]]) -> None:
         """For ever. An index that cannot be written costs time when somebody looks back, and nothing else."""
@@ -167,6 +187,7 @@ class IndexedHistory:
 
     def _first_unit(self) -> list[Block]:
         """The oldest blocks of the tail that make a unit; none while the last of them may still grow."""
+        self._read_names()
         start = self._tail_start
         closed = (n for n, b in enumerate(self._tail, 1) if b.end - start >= self._sizes.unit)
         count = next(closed, 0)

@@ -271,8 +271,8 @@ class FileJournal:
             if seq <= last_seq and not watcher.done():
                 watcher.set_result(None)
 
-    def delay_sync(self, steps: int) -> None:
-        self._writer.delay(steps)
+    def delay_sync(self, steps: int, *, is_begun: bool = False) -> None:
+        self._writer.delay(steps, is_begun=is_begun)
 
     async def until_appended(self, seq: int) -> None:
         """Returns when line `seq` has been appended, durable or not."""

@@ -49,6 +49,10 @@ class AppendFile:
             raise DiskFull(str(self.path)) from fault
         self._size += len(data)
 
+    def begin_writing(self) -> None:
+        """The disk may begin with what was written; the sync has less to do then."""
+        self._disk.begin_writing(self._handle)
+
     def sync(self) -> None:
         self._disk.sync(self._handle)
         self.durable_offset = self._size
@@ -82,8 +86,9 @@ class Writer(Protocol):
 
     def put(self, batch: Batch) -> None: ...
 
-    def delay(self, steps: int) -> None:
-        """Lets at least so many steps of the event loop pass before the next sync, where that makes a difference."""
+    def delay(self, steps: int, *, is_begun: bool = False) -> None:
+        """Lets at least so many steps of the event loop pass before the next sync, where that makes a difference; 0
+        ends such a delay. With `is_begun`, what was put is written before them."""
         ...
 
     def close(self) -> None:
@@ -95,7 +100,8 @@ class JournalWriter:
     """While the disk is quick, the event loop itself writes and syncs; while it is not, a thread does.
 
     1. The step of the event loop that put the first batch ends first, and `delay` lets more of them pass. What they put
-       behind that batch (a message, the start of its job, the hand-over) shares its sync.
+       behind that batch (a message, the start of its job, the hand-over) shares its sync. What was put before them may
+       be written at once, so that the disk works while they last.
     2. On most disks a sync takes a few tenths of a millisecond, and to hand it to a thread and back takes about as long
        again. After a sync that took longer than `slow_sec`, the thread makes the next `SYNCS_AFTER_A_SLOW_ONE`.
     3. A full disk is the thread's: it tries again until there is room.
@@ -110,8 +116,11 @@ class JournalWriter:
         self._slow_sec = slow_sec
         self._retry_seconds = retry_seconds
         self._waiting: deque[Batch] = deque()
+        self._written = 0
+        """So many of those that wait are in the file already, and wait for the sync alone."""
         self._is_due = False
         self._steps_to_wait = 0
+        self._is_begun = False
         self._is_broken = False
         self._left_to_thread = 0
         self._file_in_use = threading.Lock()
@@ -122,6 +131,7 @@ class JournalWriter:
     def start(self, file: AppendFile, progress: Progress) -> None:
         self._loop = asyncio.get_running_loop()
         self._file, self._progress = file, progress
+        file.begin_writing()  # nothing yet; what that needs is loaded now, and not while a message waits
         self._thread = threading.Thread(target=self._run_thread, name="journal", daemon=True)
         self._thread.start()
 
@@ -131,8 +141,9 @@ class JournalWriter:
             self._is_due = True
             self._loop.call_soon(self._write_waiting)
 
-    def delay(self, steps: int) -> None:
-        self._steps_to_wait = max(self._steps_to_wait, steps)
+    def delay(self, steps: int, *, is_begun: bool = False) -> None:
+        self._steps_to_wait = max(self._steps_to_wait, steps) if steps else 0
+        self._is_begun = is_begun
 
     def close(self) -> None:
         self._closing.set()
@@ -145,6 +156,8 @@ class JournalWriter:
     def _write_waiting(self) -> None:
         if self._steps_to_wait:
             self._steps_to_wait -= 1
+            if self._is_begun:
+                self._write_ahead()
             self._loop.call_soon(self._write_waiting)
             return
         self._is_due = False
@@ -157,6 +170,30 @@ class JournalWriter:
                 self._file_in_use.release()
         if self._waiting:
             self._wake_ups.put(None)
+
+    def _write_ahead(self) -> None:
+        """Once before each sync: the steps that are waited for mostly add one line. A full disk is met by the sync."""
+        may_write = self._waiting and not (self._written or self._left_to_thread or self._is_broken)
+        if not may_write or not self._file_in_use.acquire(blocking=False):
+            return
+        began = time.perf_counter()
+        try:
+            self._file.write(b"".join([batch.data for batch in self._waiting]))
+            self._written = len(self._waiting)
+            self._file.begin_writing()
+        except DiskFull:
+            pass
+        except OSError as fault:
+            self._is_broken = True
+            self._progress.on_broken(fault)
+        finally:
+            self._file_in_use.release()
+        self._note_time(began)
+
+    def _note_time(self, began: float) -> None:
+        """The event loop was held up so long."""
+        if time.perf_counter() - began > self._slow_sec:
+            self._left_to_thread = SYNCS_AFTER_A_SLOW_ONE
 
     def _write_here(self) -> None:
         """Leaves everything to the thread if the disk is full."""
@@ -172,8 +209,7 @@ class JournalWriter:
         except OSError as fault:
             self._progress.on_broken(fault)
             return
-        if time.perf_counter() - began > self._slow_sec:
-            self._left_to_thread = SYNCS_AFTER_A_SLOW_ONE
+        self._note_time(began)
         self._progress.on_durable(together[-1].last_seq)
 
     # --- in the thread
@@ -213,12 +249,15 @@ class JournalWriter:
         """None of them once the file is broken: the other side may not have heard of it yet."""
         if self._is_broken:
             self._waiting.clear()
+            self._written = 0
         return [self._waiting.popleft() for _ in range(len(self._waiting))]
 
     def _write_durably(self, together: list[Batch]) -> None:
+        """If the disk is full, none of them is in the file afterwards."""
         began = time.perf_counter()
+        written, self._written = self._written, 0
         try:
-            self._file.write(b"".join([batch.data for batch in together]))
+            self._file.write(b"".join([batch.data for batch in together[written:]]))
             self._file.sync()
         except OSError:
             self._is_broken = True

@@ -28,7 +28,7 @@ class SteppedWriter:
         if self._timer is None:
             self._after(self._latency())
 
-    def delay(self, steps: int) -> None:
+    def delay(self, steps: int, *, is_begun: bool = False) -> None:
         """Nothing: its own latency is a delay of any length."""
 
     def close(self) -> None:
