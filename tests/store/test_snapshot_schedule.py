@@ -61,7 +61,7 @@ def test_snapshots_come_after_so_many_events_or_so_many_seconds():
     async def story() -> list[int]:
         keeping = _Keeping(SnapshotPace(5, 60.0))
         found = []
-        for count, wait in ((0, 1), (5, 0.1), (4, 59), (0, 2), (0, 3600)):
+        for count, wait in ((0, 1), (5, 0.3), (4, 59), (0, 2), (0, 3600)):
             keeping.append(count)
             await asyncio.sleep(wait)
             found.append(keeping.covered())
@@ -69,6 +69,25 @@ def test_snapshots_come_after_so_many_events_or_so_many_seconds():
         return found
 
     assert run_virtually(story()) == [0, 5, 5, 9, 9]
+
+
+def test_a_snapshot_waits_for_a_quiet_moment_and_not_for_ever():
+    """The events that make it due are mostly a message, whose agent starts just then."""
+
+    async def story() -> list[int]:
+        keeping = _Keeping(SnapshotPace(5, 1.0))
+        keeping.append(5)
+        found = []
+        for _ in range(30):
+            await asyncio.sleep(0.05)
+            keeping.append(1)
+            found.append(keeping.covered())
+        keeping.keeper.cancel()
+        return found
+
+    covered = run_virtually(story())
+    assert covered[:18] == [0] * 18
+    assert covered[-1] >= 20
 
 
 def test_a_snapshot_that_has_no_room_is_tried_again_and_ends_nothing():

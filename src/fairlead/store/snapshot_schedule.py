@@ -9,6 +9,7 @@ from fairlead.core.state import State
 from fairlead.observe import log
 from fairlead.ports import Snapshots
 
+QUIET_SEC: Final = 0.1
 REST_FACTOR: Final = 20
 """After a snapshot, rest this many times as long as it took: a large state must not keep the disk busy."""
 
@@ -29,6 +30,7 @@ async def keep_snapshots(journal: Snapshots, state: State, pace: SnapshotPace) -
                 await journal.until_appended(covered + pace.every_events)
         except TimeoutError:
             pass
+        await _until_quiet(state, pace)
         began = loop.time()
         covered = state.seq
         try:
@@ -39,3 +41,13 @@ async def keep_snapshots(journal: Snapshots, state: State, pace: SnapshotPace) -
             await asyncio.sleep(pace.every_seconds)
         else:
             await asyncio.sleep((loop.time() - began) * REST_FACTOR)
+
+
+async def _until_quiet(state: State, pace: SnapshotPace) -> None:
+    """What made the snapshot due is mostly a message, and its agent starts in these very milliseconds. Where it is
+    never quiet, this waits no longer than the snapshot might have waited anyway."""
+    for _ in range(int(pace.every_seconds / QUIET_SEC)):
+        seen = state.seq
+        await asyncio.sleep(QUIET_SEC)
+        if state.seq == seen:
+            return
