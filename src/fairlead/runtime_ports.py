@@ -51,6 +51,9 @@ class RuntimeCapabilities(msgspec.Struct, frozen=True, kw_only=True):
     hand_over: Literal["start", "told"] = "start"
     """From when on an agent may have the prompt of a turn: from its start, or from HandingOver. After a crash before
     that, the job is run again by itself."""
+    starts_with_prompt: bool = False
+    """The agent's process gets its prompt as it starts, so it starts when the hand-over is on disk. Every other agent's
+    process starts before that."""
     is_remote: bool = False
     """The agent works on another machine, whose runner keeps the turn: it outlives this process, and the runner bounds
     its time. HandingOver tells of what has happened there already."""

@@ -76,11 +76,19 @@ def hang_failure(seconds: float) -> TurnFailed:
 
 class CliTurn:
     """`async for event in turn.events()`; `interrupt()` asks it to stop early and keeps the stream open. With
-    `hang_sec`, silence of that length ends it, unless a tool runs."""
+    `hang_sec`, silence of that length ends it, unless a tool runs. `leave` is the time that its process has when the
+    turn has ended."""
 
     def __init__(
-        self, command: CliCommand, translator: Translator, log: JobLog, *, hang_sec: float | None = None
+        self,
+        command: CliCommand,
+        translator: Translator,
+        log: JobLog,
+        *,
+        hang_sec: float | None = None,
+        leave: Grace = DONE_GRACE,
     ) -> None:
+        self._leave = leave
         self._command = command
         self._translator = translator
         self._log = log
@@ -127,7 +135,7 @@ class CliTurn:
                             if has_ended and self._is_interrupted:
                                 await process.end(CANCEL_GRACE)
                             yield event
-                        await process.end(DONE_GRACE)
+                        await process.end(self._leave)
         except LineTooLong as fault:
             yield TurnFailed(Code.E_OUTPUT_TOO_LONG, f"The agent printed too long a line: {fault}.")
         except START_FAULTS as fault:

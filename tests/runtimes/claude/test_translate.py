@@ -5,6 +5,7 @@ from inline_snapshot import snapshot
 
 from fairlead.core.engine import (
     Diagnostic,
+    EngineEvent,
     ModelsOffered,
     PermissionRequested,
     PointReached,
@@ -20,7 +21,7 @@ from fairlead.core.engine import (
 )
 from fairlead.errors import Code
 from fairlead.runtimes.claude.translate import ClaudeTranslator, TextTranslator
-from fairlead.runtimes.translator import Exit
+from fairlead.runtimes.translator import Exit, is_end
 from tests.runtimes.recordings import lines_of, said, translated, without
 
 pytestmark = pytest.mark.req("A10", "E1")
@@ -172,3 +173,38 @@ def test_in_text_mode_all_that_is_printed_is_the_answer():
     assert translated(TextTranslator(), "claude/01c-new-turn-text")[-1] == TurnEnded(
         "ECHO users=1 images=0 toolresults=0 last=hi"
     )
+
+
+def ends_before_the_exit(transcript: str) -> list[EngineEvent]:
+    translator = ClaudeTranslator()
+    return [event for line in lines_of(transcript) for event in translator.feed(line) if is_end(event)]
+
+
+def test_an_answer_that_took_no_tool_ends_the_turn_and_the_process_may_take_its_time_to_leave():
+    [end] = ends_before_the_exit("claude/01-new-turn")
+    assert end == translated(ClaudeTranslator(), "claude/01-new-turn")[-1]
+    assert isinstance(end, TurnEnded)
+
+
+@pytest.mark.parametrize(
+    "transcript", ["03c-tool-allowedTools", "10b-subagent", "05-unknown-model", "02d-resume-bad-uuid"]
+)
+def test_behind_a_tool_more_may_come_and_a_failure_is_told_by_the_exit(transcript: str):
+    assert ends_before_the_exit(f"claude/{transcript}") == []
+
+
+def test_what_became_of_a_background_task_is_no_answer_to_the_prompt():
+    [*_, result] = lines_of("claude/01-new-turn")
+    told = result.replace(b'{"', b'{"origin":{"kind":"task-notification"},"', 1)
+    assert not any(map(is_end, ClaudeTranslator().feed(told)))
+    assert any(map(is_end, ClaudeTranslator().feed(result)))
+
+
+def test_an_answer_before_the_end_of_a_background_task_is_not_the_last_word():
+    changed = b'{"type":"system","subtype":"background_tasks_changed","tasks":%s}'
+    [*_, result] = lines_of("claude/01-new-turn")
+    translator = ClaudeTranslator()
+    translator.feed(changed % b'[{"id":"b1"}]')
+    assert not any(map(is_end, translator.feed(result)))
+    translator.feed(changed % b"[]")
+    assert any(map(is_end, translator.feed(result)))

@@ -4,6 +4,7 @@ Two programs that go on with one session both succeed, and what one of them said
 session that is open elsewhere; and a process of ours that waits while another program goes on knows an older state, and
 is replaced by one that reads the log."""
 
+import os
 from pathlib import Path
 from typing import Final
 
@@ -35,6 +36,6 @@ class OtherWriters:
 
 def _read_change_time(log: Path | None) -> float | None:
     try:
-        return None if log is None else log.stat().st_mtime
+        return None if log is None else os.stat(log).st_mtime  # noqa: PTH116 - before every turn, where a Path takes longer
     except OSError:
         return None

@@ -3,6 +3,7 @@
 import asyncio
 import uuid
 from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path
 
 import msgspec
@@ -47,7 +48,7 @@ class Planner:
 
     def check_program(self, project_path: str) -> None:
         """Raises the fault for which claude cannot be started there."""
-        find_program(self._settings.command, cwd=Path(project_path), env=self._env)
+        find_program(self._settings.command, cwd=_path_of(project_path), env=self._env)
 
     async def plan(self, invocation: Invocation) -> Plan:
         """Raises the FairleadError that forbids the turn."""
@@ -58,7 +59,7 @@ class Planner:
         return plan
 
     def _make(self, invocation: Invocation) -> Plan:
-        settings, workspace = self._settings, Path(invocation.workspace_path)
+        settings, workspace = self._settings, _path_of(invocation.workspace_path)
         policy = read_tool_policy(workspace, settings.tools)
         context = read_context(workspace, system_prompt_is_set=bool(settings.append_system_prompt))
         is_first = invocation.resume_key is None and invocation.fork is None
@@ -94,3 +95,9 @@ class Planner:
         outside = [path for path in inboxes if not Path(path).is_relative_to(invocation.project_path)]
         self._add_dirs[invocation.session_key] = tuple(dict.fromkeys((*given, *outside)))
         return self._add_dirs[invocation.session_key]
+
+
+@lru_cache(maxsize=256)
+def _path_of(directory: str) -> Path:
+    """Kept, because every turn asks for the same ones, and to take a path apart takes longer than to look at it."""
+    return Path(directory)

@@ -97,6 +97,8 @@ class ClaudeProcess:
         self._has_answered = False
         self.model = model
         self.mode = mode
+        self.session_log: Path | None = None
+        """Where claude writes down what is said in this process's session, once that was found."""
         self._session = session
         self._is_for_one_turn = on_agent_turn is None
         self._on_agent_turn = on_agent_turn or _drop

@@ -58,6 +58,8 @@ LOGIN: Final = Login(
     (".claude/.credentials.json", ".claude.json"),
     "Run `claude` once and log in, or set ANTHROPIC_API_KEY.",
 )
+LEAVE_GRACE: Final = Grace(end_of_input=10.0, terminate=2.0)
+"""Behind its answer: hooks of the person's own may run at the end of a session."""
 STOP_GRACE: Final = Grace(interrupt=2.0, terminate=5.0)
 _OWN: Final = ("ANTHROPIC_", "CLAUDE_CODE_", "CLAUDE_CONFIG_DIR")
 # After these failures another process may do better; after all others it would fail in the same way.
@@ -74,6 +76,9 @@ def _own_tools() -> str:
     }
     return msgspec.json.encode({"mcpServers": {SERVER_NAME: server}}).decode()
 
+
+_COUNTED: Final = 2**48 - 1
+"""The last bits of a prompt's uuid are counted; those before them tell this process from every other."""
 
 MergeStreams = Callable[[AsyncGenerator[EngineEvent]], AsyncGenerator[EngineEvent]]
 
@@ -121,8 +126,7 @@ class ClaudeRuntime:
         self._alone: dict[str, ClaudeProcess] = {}
         self._one_shots: dict[str, CliTurn] = {}
         self._clean_ups = CleanUps(self.name)
-        self._prompts = itertools.count(1)
-        self._prompt_names = uuid.uuid4()
+        self._prompt_uuids = itertools.count(uuid.uuid4().int & ~_COUNTED)
 
     @property
     def name(self) -> str:
@@ -153,6 +157,7 @@ class ClaudeRuntime:
             fork_points=self._settings.output_format == "stream-json",
             gets_ready=True,
             hand_over="told",
+            starts_with_prompt=not is_two_way,
         )
 
     # --- a turn: the plan, then which process, then its events ------------------------------------------------------
@@ -171,7 +176,8 @@ class ClaudeRuntime:
         yield Ready()
         for event in plan.first_events():
             yield event
-        log = self._session_log_path(invocation, plan.session.key)
+        log = self._known_log(invocation.session_key, plan.session.key)
+        log = log or self._session_log_path(invocation, plan.session.key)
         in_use = None if plan.session.is_new else await self._check_other_writers(invocation, plan, log)
         if in_use is not None:
             yield in_use
@@ -188,6 +194,7 @@ class ClaudeRuntime:
                         # The log of a new session in a long path is only found once claude has made it.
                         log = log or self._session_log_path(invocation, plan.session.key)
                         self._others.note_rest(invocation.session_key, log)
+                        self._keep_log(attempt, plan, log)
             except ProcessLost as lost:
                 last_word, following = self._after_loss(invocation, plan, attempt, lost)
                 yield self._note(last_word, plan, attempt)
@@ -274,6 +281,17 @@ class ClaudeRuntime:
             return lambda events: events
         return SessionLogMerge(log).merge
 
+    def _keep_log(self, attempt: Attempt, plan: Plan, log: Path | None) -> None:
+        """Claude may have gone on in another session of its own."""
+        process = attempt.pooled
+        if process is not None:
+            process.session_log = log if process.protocol.key == plan.session.key else None
+
+    def _known_log(self, session_key: str, key: str) -> Path | None:
+        """A process stays where it was started, and so does the log that it writes."""
+        process = self._pool.get(session_key)
+        return process.session_log if process is not None and process.protocol.key == key else None
+
     def _session_log_path(self, invocation: Invocation, key: str) -> Path | None:
         return log_path(self._config, os.path.realpath(invocation.project_path), key)
 
@@ -336,7 +354,8 @@ class ClaudeRuntime:
         command = CliCommand(argv=argv, cwd=invocation.project_path, env=env, mark=invocation.mark)
         # In text mode claude prints nothing before the end: there silence says nothing.
         hang_sec = self._settings.hang_timeout_sec if self._settings.output_format == "stream-json" else None
-        turn = CliTurn(command, self._translator(plan), self._job_logs(invocation.job_id), hang_sec=hang_sec)
+        log = self._job_logs(invocation.job_id)
+        turn = CliTurn(command, self._translator(plan), log, hang_sec=hang_sec, leave=LEAVE_GRACE)
         self._one_shots[invocation.session_key] = turn
         try:
             async with aclosing(turn.events()) as events:
@@ -353,13 +372,13 @@ class ClaudeRuntime:
         return grant
 
     def _turn_of(self, process: ClaudeProcess, invocation: Invocation, plan: Plan) -> AsyncGenerator[EngineEvent]:
-        prompt = Prompt(self._new_uuid(invocation.job_id), plan.content.for_input(), invocation.allowed)
+        prompt = Prompt(self._new_uuid(), plan.content.for_input(), invocation.allowed)
         log = self._job_logs(invocation.job_id)
         return process.turn(prompt, log, hang_sec=self._settings.hang_timeout_sec)
 
-    def _new_uuid(self, job_id: str) -> str:
+    def _new_uuid(self) -> str:
         """Of a prompt or a text. It is never used again: claude takes one that its session knows for a repetition."""
-        return str(uuid.uuid5(self._prompt_names, f"{job_id}/{next(self._prompts)}"))
+        return str(uuid.UUID(int=next(self._prompt_uuids)))
 
     def _translator(self, plan: Plan) -> Translator:
         if self._settings.output_format == "text":
@@ -399,7 +418,7 @@ class ClaudeRuntime:
             content = await asyncio.to_thread(*making) if steer.files else content_of(steer.text, steer.files)
         except FairleadError as refusal:
             return SteerResult("refused", refusal.message)
-        return await process.steer(Prompt(self._new_uuid(steer.job_id), content.for_input()), foreign=steer.foreign)
+        return await process.steer(Prompt(self._new_uuid(), content.for_input()), foreign=steer.foreign)
 
     def _process_of(self, session_key: str) -> ClaudeProcess | None:
         return self._alone.get(session_key) or self._pool.get(session_key)

@@ -32,6 +32,8 @@ SUMMARY: Final = 500
 _QUIET: Final = frozenset({"init", "status", "thinking_tokens", "task_updated", "task_progress"})
 _LOGIN_RETRIES: Final = 2
 _decode: Final = wire.decoder.decode
+_TELLS_OF_MORE: Final[frozenset[type[wire.Event]]] = frozenset({wire.System, wire.Result})
+"""Lines that tell whether more may come behind the answer."""
 
 
 class ClaudeTranslator:
@@ -49,6 +51,7 @@ class ClaudeTranslator:
         self._asked_inputs: dict[str, dict[str, Any]] = {}
         self._failure: TurnFailed | None = None
         self._was_aborted = False
+        self._has_background_tasks = False
         self._stop_reason = ""
         self._point = ""
         self._context_used = 0
@@ -65,11 +68,25 @@ class ClaudeTranslator:
         return self._asked_inputs.get(request_id, {})
 
     def feed(self, line: bytes) -> list[EngineEvent]:
+        """For a process that lives for this turn alone, as `finish` is."""
         try:
             event = _decode(line)
         except UNREADABLE as fault:
             return self.translate_unread(why_unread(line, wire.KINDS, fault))
-        return self.translate(event)
+        events = self.translate(event)
+        if type(event) not in _TELLS_OF_MORE:  # as nearly every line, and `isinstance` would take longer
+            return events
+        if isinstance(event, wire.System) and event.subtype == "background_tasks_changed":
+            self._has_background_tasks = bool(event.tasks)
+        if isinstance(event, wire.Result) and self._is_certainly_last(event):
+            events += filter(None, [self.end_of_turn()])
+        return events
+
+    def _is_certainly_last(self, result: wire.Result) -> bool:
+        """More results may follow one, of background commands and sub-agents, and these are tools. So an answer that
+        took none need not wait until the process has left. What became of a failure, its exit tells better."""
+        is_of_prompt = result.origin is None or result.origin.kind != "task-notification"
+        return is_of_prompt and self._failure is None and not (self._tools or self._has_background_tasks)
 
     def translate_unread(self, event: Unread) -> list[EngineEvent]:
         if event.why == "misshapen":
