@@ -74,8 +74,10 @@ async def test_a_real_agent_sends_a_file_asks_and_gets_the_answer_although_the_d
 
 @pytest.mark.req("B14")
 async def test_no_command_line_and_no_log_has_the_token(daemon: Daemon, server: ModelServer):
-    """The agent shows every command line of this machine; its tokens are in files that the journal's owner can read."""
-    shown = "cat /proc/[0-9]*/cmdline | tr '\\0' ' ' > seen.txt; cat ../state/agent-tools/*.json > tokens.txt; true"
+    """The agent shows every command line of this machine; its tokens are in files that the journal's owner can read,
+    and so is one that belongs to nobody yet."""
+    files = "for file in ../state/agent-tools/*.json; do cat $file; echo; done > tokens.txt"
+    shown = f"cat /proc/[0-9]*/cmdline | tr '\\0' ' ' > seen.txt; {files}; true"
     async with daemon.client() as client:
         accepted = await client.submit("alice", f"run: {shown}", tool=daemon.name)
         if daemon.name.startswith("claude"):
@@ -83,11 +85,13 @@ async def test_no_command_line_and_no_log_has_the_token(daemon: Daemon, server: 
             await client.respond(question.question_id, "allow", user="alice")
         await ended(client, accepted.job_id)
     tokens = (daemon.project / "tokens.txt").read_text() if (daemon.project / "tokens.txt").exists() else ""
-    if not tokens:
+    known = [json.loads(line)["token"] for line in tokens.splitlines() if line.startswith("{")]
+    if not known:
         pytest.skip("this agent's sandbox does not let it read its own capability")
-    token = json.loads(tokens)["token"]
-    assert token not in (daemon.project / "seen.txt").read_text()
-    assert all(token.encode() not in log.read_bytes() for log in (daemon.home / "logs").rglob("*") if log.is_file())
+    logs = [log.read_bytes() for log in (daemon.home / "logs").rglob("*") if log.is_file()]
+    for token in known:
+        assert token not in (daemon.project / "seen.txt").read_text()
+        assert all(token.encode() not in log for log in logs)
 
 
 @pytest.mark.req("D4")

@@ -179,7 +179,7 @@ async def test_the_token_lies_in_a_private_file_and_nowhere_else(tmp_path: Path)
     forgotten: list[str] = []
     async with serving(tmp_path, hide=hidden.append, forget=forgotten.append) as server:
         grant = grant_to(server, ONE)
-        assert hidden == [grant.token]
+        assert grant.token in hidden
         assert grant.path.stat().st_mode & 0o777 == 0o600
         assert (tmp_path / DIRECTORY_NAME).stat().st_mode & 0o777 == 0o700
         assert server._socket.stat().st_mode & 0o777 == 0o600
@@ -189,6 +189,43 @@ async def test_the_token_lies_in_a_private_file_and_nowhere_else(tmp_path: Path)
         assert server.paths_for(TWO) == []
         grant.revoke()
         assert forgotten == [grant.token]
+
+
+async def files_of(server: ToolServer, count: int) -> list[Path]:
+    async with asyncio.timeout(PATIENCE_SEC):
+        while len(found := sorted(server._directory.glob("*.json"))) != count:
+            await asyncio.sleep(0.01)
+    return found
+
+
+@pytest.mark.req("B14")
+async def test_a_capability_is_made_ahead_and_opens_nothing_until_it_is_an_agents(tmp_path: Path):
+    hidden: list[str] = []
+    forgotten: list[str] = []
+    async with serving(tmp_path, hide=hidden.append, forget=forgotten.append) as server:
+        [spare] = await files_of(server, 1)
+        token = msgspec.json.decode(spare.read_bytes(), type=Grant).token
+        assert hidden == [token]
+        assert spare.stat().st_mode & 0o777 == 0o600
+        assert server.find(token, os.getpid()) is None
+        assert server.paths_for(ONE) == []
+        grant = grant_to(server, ONE)
+        assert (grant.path, grant.token) == (spare, token)
+        assert len(await files_of(server, 2)) == 2  # the next one, for whoever comes next
+        grant.revoke()
+        assert len(await files_of(server, 1)) == 1
+    assert list((tmp_path / DIRECTORY_NAME).glob("*.json")) == []
+    assert sorted(forgotten) == sorted(hidden)
+
+
+async def test_two_capabilities_at_once_are_two(tmp_path: Path):
+    async with serving(tmp_path) as server:
+        await files_of(server, 1)
+        one, two = grant_to(server, ONE), grant_to(server, TWO)
+        assert one.token != two.token
+        assert one.path != two.path
+        assert one.path.exists()
+        assert two.path.exists()
 
 
 async def test_a_call_that_crashes_is_reported_and_the_next_one_works(tmp_path: Path):

@@ -33,6 +33,7 @@ from fairlead.core.ids import SessionKeyText
 from fairlead.kit.files import make_private_directory
 from fairlead.kit.process_ancestry import ancestors_of, can_see_ancestors
 from fairlead.kit.processes import living_with
+from fairlead.kit.tasks import TaskOwner
 from fairlead.observe import log, log_failure
 from fairlead.ports import ToolHandler
 from fairlead.runtimes.tool_wire import GRANT_VARIABLE, MAX_LINE, REFUSED, Asked, CallReply, CallTool, Grant, ListTools
@@ -43,11 +44,20 @@ COMMAND: Final = (sys.executable, "-P", "-m", "fairlead", "mcp")
 """Without the project's directory on Python's path: a file there must not take the place of one of ours."""
 PASSABLE: Final = 0o711
 """Of the directory, where agents have a user of their own: that user passes through, and can list nothing."""
+SPARE_LATER_SEC: Final = 1.0
+"""A spare capability is made so long after one was taken: not while an agent's process starts."""
 MOST_CONNECTIONS: Final = 8
 """Of one agent. It needs one."""
 _LONGEST_TEMPORARY: Final = 60
 """A socket's path has at most some hundred bytes."""
 _PEER: Final = struct.Struct("3i")
+
+
+class _Spare(msgspec.Struct, frozen=True):
+    """A token and the file that holds it, which belong to no agent yet."""
+
+    token: str
+    path: Path
 
 
 class ToolGrant:
@@ -90,6 +100,8 @@ class ToolServer:
         self.is_on = is_on
         self.give: Callable[[Path | int], None] | None = None
         self._grants: dict[str, ToolGrant] = {}
+        self._spare: _Spare | None = None
+        self._is_spare_taken = asyncio.Event()
         self._socket = self._directory / SOCKET_NAME
 
     # --- capabilities ----------------------------------------------------------------------------------------------
@@ -108,6 +120,13 @@ class ToolServer:
         """None where agents are offered no tools."""
         if not self.is_on:
             return None
+        spare, self._spare = self._spare or self._make_spare(), None
+        self._is_spare_taken.set()
+        holder = ToolHolder(mark=mark, project_path=project_path)
+        made = self._grants[spare.token] = ToolGrant(self, spare.token, spare.path, holder)
+        return made
+
+    def _make_spare(self) -> _Spare:
         token = secrets.token_urlsafe(32)
         self._hide(token)
         path = self._directory / f"{secrets.token_hex(8)}.json"
@@ -116,8 +135,25 @@ class ToolServer:
             file.write(msgspec.json.encode(Grant(str(self._socket), token)))
             if self.give is not None:
                 self.give(descriptor)
-        made = self._grants[token] = ToolGrant(self, token, path, ToolHolder(mark=mark, project_path=project_path))
-        return made
+        return _Spare(token, path)
+
+    async def _keep_spare(self) -> None:
+        """For ever: to make a file takes longer than all else that is done before an agent's process starts."""
+        try:
+            while True:
+                with contextlib.suppress(OSError):  # on a full disk, whoever needs one is told
+                    self._spare = self._spare or self._make_spare()
+                self._is_spare_taken.clear()
+                await self._is_spare_taken.wait()
+                await asyncio.sleep(SPARE_LATER_SEC)
+        finally:
+            self._remove_spare()
+
+    def _remove_spare(self) -> None:
+        spare, self._spare = self._spare, None
+        if spare is not None:
+            self._forget(spare.token)
+            spare.path.unlink(missing_ok=True)
 
     @contextmanager
     def grant_for(self, invocation: Invocation) -> Generator[ToolGrant | None]:
@@ -154,7 +190,8 @@ class ToolServer:
                 self._socket.parent.chmod(PASSABLE)
                 self.give(self._socket)
             server = await asyncio.start_unix_server(serving.serve, sock=listening, limit=MAX_LINE)
-            async with server:
+            async with server, TaskOwner("tool server") as owner:
+                owner.start(self._keep_spare(), name="spare capability")
                 await server.serve_forever()
 
     def is_granted(self, grant: ToolGrant) -> bool:

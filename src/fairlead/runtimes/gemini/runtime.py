@@ -78,6 +78,7 @@ class GeminiAdapter:
         own = child_environment(environment, own_prefixes=_OWN, extra=settings.extra_environment)
         # Otherwise gemini starts itself again as a child, which takes a second more and ignores signals.
         self._env = {**keep_sessions(), **own, "GEMINI_CLI_NO_RELAUNCH": "true"}
+        self._tool_defaults = tool_defaults() if tools.is_on else {}
 
     @property
     def name(self) -> str:
@@ -102,7 +103,7 @@ class GeminiAdapter:
             directories = tuple(dict.fromkeys(str(Path(file.path).parent) for file in files))
             argv = arguments(invocation, self._settings, policy, policy_file=policy_file, directories=directories)
             with self._tools.grant_for(invocation) as grant:
-                env = {**self._env, **(grant.env | tool_defaults() if grant is not None else {})}
+                env = {**self._env, **(grant.env | self._tool_defaults if grant is not None else {})}
                 yield Prepared(
                     CliCommand(argv=argv, cwd=invocation.project_path, env=env, mark=invocation.mark, stdin=prompt),
                     self._translator(invocation.resume_key, policy),
