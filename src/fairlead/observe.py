@@ -244,8 +244,8 @@ class JobLogFile:
     """An agent's raw stdout and stderr as they come. A secret cut in two by a chunk's end is still found: the last
     bytes are held back until more arrive or the log is closed.
 
-    What has come is written a moment later, so that no answer waits for the file: to make one takes longer than to
-    understand what an agent says. Lives in an event loop."""
+    What has come is searched and written a moment later, so that no answer waits for the file: both take longer than
+    to understand what an agent says. Lives in an event loop."""
 
     def __init__(self, path: Path, redactor: Redactor) -> None:
         self._path = path
@@ -254,25 +254,22 @@ class JobLogFile:
         self._written = 0
         self._is_full = False
         self._held: dict[str, bytes] = {}
-        self._unwritten: list[bytes] = []
+        self._unwritten: list[tuple[str, bytes]] = []
         self._unwritten_size = 0
         self._timer: asyncio.TimerHandle | None = None
 
     def write(self, stream: Literal["stdout", "stderr"], data: bytes) -> None:
-        whole = self._held.get(stream, b"") + data
-        cut = self._redactor.safe_length(whole)
-        self._held[stream] = whole[cut:]
-        self._unwritten.append(whole[:cut])
-        self._unwritten_size += cut
+        self._unwritten.append((stream, data))
+        self._unwritten_size += len(data)
         if self._unwritten_size >= JOB_LOG_BUFFER:
             self._write_out()
         elif self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(JOB_LOG_LATER_SEC, self._write_out)
 
     def close(self) -> None:
-        self._unwritten += self._held.values()
-        self._held.clear()
         self._write_out()
+        for rest in self._held.values():
+            self._put(rest)
         with suppress(OSError):
             os.close(self._open())
 
@@ -281,8 +278,11 @@ class JobLogFile:
             self._timer.cancel()
             self._timer = None
         unwritten, self._unwritten, self._unwritten_size = self._unwritten, [], 0
-        for data in unwritten:
-            self._put(data)
+        for stream, data in unwritten:
+            whole = self._held.get(stream, b"") + data
+            cut = self._redactor.safe_length(whole)
+            self._held[stream] = whole[cut:]
+            self._put(whole[:cut])
 
     def _open(self) -> int:
         if self._fd is None:

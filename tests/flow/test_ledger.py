@@ -8,6 +8,7 @@ from fairlead.core import events as e
 from fairlead.core.live import JobMoved
 from fairlead.core.state import as_data
 from fairlead.errors import Code, FairleadError
+from fairlead.testing.channel import ChannelHistory, RecordingChannel
 from tests.flow.harness import OWNER, conversation_ref, run_flow, virtually
 
 pytestmark = pytest.mark.req("A7")
@@ -113,6 +114,27 @@ async def test_watchers_see_only_what_is_durable_and_in_order():
         assert seen == ["queued", "running", "success"]
         looking.cancel()
         await watch.aclose()
+
+
+@virtually
+async def test_watchers_hear_of_an_end_when_its_answer_has_left():
+    """What is shown to them takes about as long as a short answer's way into the chat."""
+    told: list[list[str]] = []
+
+    class Watched(RecordingChannel):
+        async def send(self, outgoing):
+            for _ in range(50):  # a request is made of it
+                await asyncio.sleep(0)
+            told.append([event.state for event in watch.take_waiting() if isinstance(event, JobMoved)])
+            return await super().send(outgoing)
+
+    async with run_flow(channels=[Watched(ChannelHistory(), latency=lambda: 5.0)]) as flow:
+        watch = flow.view.watch()
+        await flow.answered("hello")
+        await asyncio.sleep(1)  # the answer is still on its way, and watchers do not wait for its arrival
+        assert [event.state for event in watch.take_waiting() if isinstance(event, JobMoved)][-1:] == ["success"]
+        await flow.quiet()
+    assert ["success" in states for states in told] == [False]
 
 
 @pytest.mark.req("A8", "D3")

@@ -262,6 +262,7 @@ async def test_people_see_on_which_machine_a_turn_runs_and_since_when_that_is_aw
         watch = flow.view.watch()
         job = await flow.say("hi\n/slow 1000")
         await flow.until(lambda: bool(flow.facts(JobHandedOver)))
+        await asyncio.sleep(1)
         assert [(m.state, m.machine, m.machine_away_since) for m in moves(watch)] == [
             ("queued", GPU, ""), ("running", GPU, ""),
         ]  # fmt: skip

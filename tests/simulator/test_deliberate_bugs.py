@@ -751,9 +751,8 @@ def test_the_bug_is_caught(name, monkeypatch):
     bug(monkeypatch)
     for seed in range(MOST_SEEDS):
         report = simulate(seed, actors=actors)
-        if report.violations:
-            expected = words.split(" | ")
-            assert any(each in v for v in report.violations for each in expected), str(report)
+        # What else goes wrong in a world is no matter: a patch may break more than the rule that it is about.
+        if any(each in v for v in report.violations for each in words.split(" | ")):
             print(f"{name} was caught in world {seed + 1}")
             return
     pytest.fail(f"{name} went unnoticed in {MOST_SEEDS} worlds")

@@ -16,7 +16,7 @@ from fairlead.flow.work_trees.undoing import Undoing
 from fairlead.testing.simulator import simulate
 from fairlead.testing.undo_people import undoers_and_mishaps
 
-MOST_SEEDS = 60
+MOST_SEEDS = 200
 
 Bug = Callable[[pytest.MonkeyPatch], None]
 BUGS: dict[str, tuple[Bug, str]] = {}

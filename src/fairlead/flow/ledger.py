@@ -16,30 +16,40 @@ from contextlib import contextmanager, suppress
 from typing import Final, Protocol
 
 from fairlead.core.decide import NOTHING, Command, Decision, decide
-from fairlead.core.events import JobEnqueued, JobHandedOver, JobStarted, JournalEvent
+from fairlead.core.events import (
+    DeliveryPlanned,
+    JobEnqueued,
+    JobHandedOver,
+    JobStarted,
+    JournalEvent,
+    TreeSnapshotTaken,
+)
 from fairlead.core.fold import apply
 from fairlead.core.limits import Limits
 from fairlead.core.state import State
 from fairlead.errors import Code, error
 from fairlead.ports import Clock, Log
 
-STEPS_OF_AN_ACTION: Final = 2
+STEPS_OF_AN_ACTION: Final = 3
 """So many steps of the event loop, once a fact is durable, its actors need: a turn to give its agent the
 prompt, the outbox to get an answer's request on the wire."""
 
+STEPS_TO_A_PROMPT: Final = 1
+"""In one step the turn makes everything that its agent needs with the prompt."""
+
 STEPS_TO_A_PROCESS: Final = 3
 """So many steps of the event loop lie between the start of a job and its agent's process: the turn, the task that lives
-as long as the process, and the one that starts it. A prompt that is an argument is handed over in the first of them."""
+as long as the process, and the one that starts it."""
 
-BEGINNINGS_WAIT_SEC: Final = 0.005
-_BEGINNINGS: Final = (JobEnqueued, JobStarted, JobHandedOver)
-"""Watchers are told of these so much later, unless there is more to tell sooner."""
+ACTIONS_FIRST_SEC: Final = 0.01
+"""Telling watchers takes about as long as an agent that answers at once, or as a short answer's way into the chat. So
+they are told so much later of a fact upon which somebody acts, unless the next fact comes sooner."""
+
+_BEGINNINGS: Final = (JobEnqueued, JobStarted, JobHandedOver, TreeSnapshotTaken)
 
 
-async def let_actions_begin() -> None:
-    """For what can wait once a fact is durable: telling watchers, a line in the log. Those who act go first."""
-    for _ in range(STEPS_OF_AN_ACTION):
-        await asyncio.sleep(0)
+def _is_sent(event: JournalEvent) -> bool:
+    return isinstance(event, DeliveryPlanned) and bool(event.pieces)
 
 
 class Announcer(Protocol):
@@ -96,10 +106,19 @@ class Ledger:
             self.wake()
         return decision
 
+    def let_turn_get_ready(self) -> None:
+        """Called in the step of a job's start whose agent can do nothing before the sync: the turn gets everything
+        ready in one step of the event loop, while the disk begins to write."""
+        self._journal.delay_sync(STEPS_TO_A_PROMPT, is_begun=True)
+
     def let_agent_start(self) -> None:
         """Called in the step of a job's start. Its sync lets the agent's process start first, which then boots while
         the disk works; nothing has the prompt before its hand-over is durable."""
         self._journal.delay_sync(STEPS_TO_A_PROCESS)
+
+    def let_sync_begin(self) -> None:
+        """Nothing more is waited for: the turn has recorded its last fact before the agent gets the prompt."""
+        self._journal.delay_sync(0)
 
     async def until_durable(self, seq: int) -> None:
         """Everything up to `seq` is on disk when this returns."""
@@ -129,13 +148,18 @@ class Ledger:
 
     def wake(self) -> None:
         """Call the followers, then wake the workers: the state has changed, or something else that they decide by. The
-        workers are woken two steps later: the turn or the delivery that a follower began goes before them."""
+        workers are woken some steps later: the turn or the delivery that a follower began goes before them."""
         for follower in self._followers:
             follower()
         if self._sleepers and not self._is_wake_up_due:
             self._is_wake_up_due = True
-            loop = asyncio.get_running_loop()
-            loop.call_soon(loop.call_soon, self._wake_workers)
+            self._wake_workers_after(STEPS_OF_AN_ACTION)
+
+    def _wake_workers_after(self, steps: int) -> None:
+        if steps:
+            asyncio.get_running_loop().call_soon(self._wake_workers_after, steps - 1)
+        else:
+            self._wake_workers()
 
     def _wake_workers(self) -> None:
         self._is_wake_up_due = False
@@ -166,23 +190,30 @@ class Ledger:
         """Tell watchers of every fact that has become durable, in order, for ever."""
         while True:
             while self._unannounced:
-                seq, events = self._unannounced[0]
+                seq, _ = self._unannounced[0]
                 await self._until_acted_on(seq)
-                if all(isinstance(event, _BEGINNINGS) for event in events):
-                    await self._let_agent_answer()
+                await self._let_actions_end()
                 self._announce_durable()
             await self.until_changed(self.state.seq)
 
     async def _until_acted_on(self, seq: int) -> None:
         await self._journal.until_durable(seq)
-        await let_actions_begin()
+        for _ in range(STEPS_OF_AN_ACTION):
+            await asyncio.sleep(0)
 
-    async def _let_agent_answer(self) -> None:
-        """To tell watchers that a job has begun takes about as long as an agent that answers at once."""
+    async def _let_actions_end(self) -> None:
+        if not self._is_acted_on():
+            return
         with suppress(TimeoutError):
-            async with asyncio.timeout(BEGINNINGS_WAIT_SEC):
-                await self.until_changed(self.state.seq)
-                await self._until_acted_on(self.state.seq)
+            async with asyncio.timeout(ACTIONS_FIRST_SEC):
+                while self._is_acted_on():
+                    await self.until_changed(self.state.seq)
+                    await self._until_acted_on(self.state.seq)
+
+    def _is_acted_on(self) -> bool:
+        """The newest of what watchers are not told yet is the beginning of a job, or an answer that is sent now."""
+        _, newest = self._unannounced[-1]
+        return any(isinstance(event, _BEGINNINGS) or _is_sent(event) for event in newest)
 
     def _announce_durable(self) -> None:
         while self._unannounced and self._unannounced[0][0] <= self._journal.durable_seq:

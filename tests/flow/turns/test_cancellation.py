@@ -169,3 +169,13 @@ async def test_a_stop_while_a_crashed_turn_is_still_tidying_up_is_taken():
         assert (await flow.command(ask.Cancel())).stopping == (receipt.job_id,)
         assert (await flow.ended(receipt.job_id)).state == "cancelled"
         await flow.quiet()
+
+
+@pytest.mark.req("A9")
+@virtually
+async def test_a_job_that_has_just_ended_cannot_be_stopped_any_more():
+    """Its turn has still to log its end."""
+    async with run_flow() as flow:
+        job = await flow.answered("hello")
+        assert not flow.flow.scheduler.cancel(job.job_id, "42")
+        assert flow.state.jobs[job.job_id].state == "success"

@@ -256,7 +256,7 @@ async def test_watchers_hear_where_it_went():
         watch = flow.view.watch()
         text = (await flow.say("!x")).job_id
         await flow.ended(first)
-        await asyncio.sleep(0)
+        await asyncio.sleep(1)
         moves = [event for event in watch.take_waiting() if isinstance(event, JobMoved) and event.job_id == text]
         assert [(move.state, move.steered_into) for move in moves] == [
             ("queued", ""),

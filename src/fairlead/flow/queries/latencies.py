@@ -37,36 +37,42 @@ class _Histogram:
 
 
 class Latencies:
-    """An announcer of the ledger: it reads the times off the state in the step that applies a fact."""
+    """An announcer of the ledger. Starts and ends are counted when watchers are told of them, or when somebody asks:
+    people wait for what follows them."""
 
     def __init__(self, state: State, now: Callable[[], str]) -> None:
         self._state = state
         self._now = now
+        self._uncounted: list[e.JobStarted | e.JobCompleted | e.JobFailed | e.JobCancelled] = []
         self._histograms: dict[tuple[Latency, str], _Histogram] = {
             ("started", ""): _Histogram(),
             **{("answered", outcome): _Histogram() for outcome in ("success", "failed", "cancelled")},
         }
 
     def views(self) -> list[LatencyView]:
+        self._count()
         return [histogram.view(what, label) for (what, label), histogram in self._histograms.items()]
 
     def note(self, events: Sequence[e.JournalEvent]) -> None:
         for event in events:
-            self._measure(event)
+            match event:
+                case e.JobStarted() | e.JobCompleted() | e.JobFailed() | e.JobCancelled():
+                    self._uncounted.append(event)
+                case e.PieceDelivered() | e.DeliveryAcknowledged():
+                    self._measure_delivery(event.entry_id)
+                case _:
+                    pass
 
     def announce(self, _events: Sequence[e.JournalEvent]) -> None:
-        pass  # a crash takes these numbers along, durable or not
+        self._count()
 
-    def _measure(self, event: e.JournalEvent) -> None:
-        match event:
-            case e.JobStarted():
+    def _count(self) -> None:
+        uncounted, self._uncounted = self._uncounted, []
+        for event in uncounted:
+            if isinstance(event, e.JobStarted):
                 self._add(event.job_id, "started", lambda job: ("", job.enqueued_at, job.started_at))
-            case e.JobCompleted() | e.JobFailed() | e.JobCancelled():
+            else:
                 self._add(event.job_id, "answered", lambda job: (job.state, job.enqueued_at, job.finished_at))
-            case e.PieceDelivered() | e.DeliveryAcknowledged():
-                self._measure_delivery(event.entry_id)
-            case _:
-                pass
 
     def _measure_delivery(self, entry_id: EntryId) -> None:
         """An entry that is still in the outbox has more pieces to come."""

@@ -5,8 +5,8 @@ A slow watcher holds up nobody: deltas that wait for it are joined, so that its 
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Iterator, MutableSequence, Sequence
-from typing import Final
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, MutableSequence, Sequence
+from typing import Final, cast
 
 from fairlead.core import events as e
 from fairlead.core.engine import EngineEvent, TextDelta, ThinkingDelta
@@ -44,6 +44,25 @@ _RECORDS: Final[dict[type[e.JournalEvent], Record]] = {
     **dict.fromkeys((e.MachineAdded, e.MachineRenamed, e.MachineRemoved, e.RunnerMet), "machine"),
 }
 """Facts that change what pages list, and move no job."""
+
+_MOVES: Final[dict[type[e.JournalEvent], JobState]] = {
+    e.JobEnqueued: "queued",
+    e.JobRequeued: "queued",
+    e.JobStarted: "running",
+    e.JobContinued: "running",
+    e.JobCompleted: "success",
+    e.JobFailed: "failed",
+    e.JobCancelled: "cancelled",
+    e.JobWithdrawn: "withdrawn",
+    e.JobMarkedUnknownAfterCrash: "unknown_after_crash",
+    e.SteeringBegun: "steering",
+    e.JobSteered: "steered",
+}
+"""Facts about one job, and the state that the job is in behind them."""
+
+_SHOWS_NOTHING: Final[frozenset[type[e.JournalEvent]]] = frozenset(
+    {e.JobHandedOver, e.TreeSnapshotTaken, e.DeliveryPlanned, e.JobProgress}
+)
 
 
 class Watch:
@@ -172,26 +191,18 @@ class LiveEvents:
             self._remember(live)
             self._publish(live)
 
-    def _describe(self, event: e.JournalEvent) -> Iterator[LiveEvent]:
+    def _describe(self, event: e.JournalEvent) -> Iterable[LiveEvent]:
+        """Every fact passes here, so the most frequent ones are found in tables."""
+        kind = type(event)
+        if kind in _SHOWS_NOTHING:
+            return ()
+        state = _MOVES.get(kind)
+        if state is not None:
+            return self._show_move(cast("e.JobEnqueued", event).job_id, state)
+        return self._describe_other(event)
+
+    def _describe_other(self, event: e.JournalEvent) -> Iterator[LiveEvent]:
         match event:
-            case e.JobEnqueued() | e.JobRequeued():
-                yield from self._show_move(event.job_id, "queued")
-            case e.JobStarted() | e.JobContinued():
-                yield from self._show_move(event.job_id, "running")
-            case e.JobCompleted():
-                yield from self._show_move(event.job_id, "success")
-            case e.JobFailed():
-                yield from self._show_move(event.job_id, "failed")
-            case e.JobCancelled():
-                yield from self._show_move(event.job_id, "cancelled")
-            case e.JobWithdrawn():
-                yield from self._show_move(event.job_id, "withdrawn")
-            case e.JobMarkedUnknownAfterCrash():
-                yield from self._show_move(event.job_id, "unknown_after_crash")
-            case e.SteeringBegun():
-                yield from self._show_move(event.job_id, "steering")
-            case e.JobSteered():
-                yield from self._show_move(event.job_id, "steered")
             case e.SteeringDeclined():
                 yield SteeringTold(event.job_id, event.session_key, event.reason, event.detail)
                 yield from self._show_move(event.job_id, "queued")
@@ -234,10 +245,9 @@ class LiveEvents:
             return False
         return is_seen_from(self._state, SessionKeyText(event.session_key), SessionKeyText(session_key))
 
-    def _show_move(self, job_id: JobId, state: JobState) -> Iterator[LiveEvent]:
+    def _show_move(self, job_id: JobId, state: JobState) -> tuple[LiveEvent, ...]:
         job = self._state.jobs.get(job_id)
-        if job is not None:
-            yield self._move(job, state)
+        return () if job is None else (self._move(job, state),)
 
     def _move(self, job: Job, state: JobState) -> JobMoved:
         session = self._state.sessions[job.session_key]

@@ -125,13 +125,19 @@ class Scheduler:
     def _begin(self, job_id: JobId, owner: TaskOwner) -> None:
         job = self._ledger.state.jobs[job_id]
         runtime = self._runtime_of(job)
+        starts_first = False
         if job.awaits_hand_over and runtime.describe(job.session_key).state == "Active":
             # The agent waits for its prompt already, so the start and the hand-over share one sync.
             self._ledger.apply_now(HandOver(job_id))
+            self._ledger.let_turn_get_ready()
+        elif job.awaits_hand_over and runtime.capabilities.starts_with_prompt:
+            self._ledger.let_turn_get_ready()
         elif job.awaits_hand_over and not runtime.capabilities.is_remote:
             self._ledger.let_agent_start()
+            starts_first = True
         turn = self._make_turn(job, runtime)
-        turn.note_unchanged_files()
+        if not starts_first:
+            turn.note_unchanged_files()
         owner.start(self.watch_over(turn), name=job_id)
 
     def _runtime_of(self, job: Job) -> Runtime:
@@ -157,11 +163,13 @@ class Scheduler:
             self._quiet.set()
 
     def cancel(self, job_id: JobId, person: str, reason: str = "") -> bool:
-        """Ask a running turn to end as cancelled; False if it does not run."""
+        """Ask a running turn to end as cancelled; False if it does not run. The turn of a job that has ended may still
+        have a line to log."""
         turn = self._turns.get(job_id)
-        if turn is not None:
-            turn.stop(Cancelled(person, reason))
-        return turn is not None
+        if turn is None or not turn.job.is_live:
+            return False
+        turn.stop(Cancelled(person, reason))
+        return True
 
     async def drain(self, seconds: float) -> None:
         """Start nothing more; let what runs come to its end, and after `seconds`, or `hurry`, end it as E_SHUTDOWN."""

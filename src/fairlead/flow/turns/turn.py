@@ -18,7 +18,7 @@ from fairlead.core.engine import EngineEvent, Invocation
 from fairlead.core.ids import ResumeKey
 from fairlead.core.state import Job, resume_slot
 from fairlead.errors import Code, FairleadError
-from fairlead.flow.ledger import Ledger, let_actions_begin
+from fairlead.flow.ledger import ACTIONS_FIRST_SEC, STEPS_TO_A_PROCESS, Ledger
 from fairlead.flow.queries.live_events import LiveEvents
 from fairlead.flow.turns.approvals import Approvals, NoTiers, Tiers
 from fairlead.flow.turns.invocation import InvocationMaker
@@ -73,6 +73,7 @@ class Turn:
         self._approvals = approvals
         self._limit_windows = limit_windows
         self._snapshots = snapshots
+        self._has_looked_at_files = False
         self._has_first_snapshot = False
         self._first_snapshot: asyncio.Task[None] | None = None
         self._snapshot_asked = asyncio.Event()
@@ -98,7 +99,9 @@ class Turn:
         self._started_seq = ledger.state.seq
 
     def note_unchanged_files(self) -> None:
-        """Called in the step of the start, whose sync the fact then shares."""
+        """Called in the step of the start, whose sync the fact then shares; not called where the agent's process is to
+        start first: there the fact shares the sync of the hand-over."""
+        self._has_looked_at_files = True
         self._has_first_snapshot = self._snapshots.note_unchanged(self.job)
 
     @property
@@ -127,15 +130,17 @@ class Turn:
             )
             await self._steering.close()
         await self._record_end(outcome)
-        await let_actions_begin()
-        self._log_end(outcome, asyncio.get_running_loop().time() - began)
+        took = asyncio.get_running_loop().time() - began
+        try:
+            await asyncio.sleep(ACTIONS_FIRST_SEC)  # the answer goes first
+        finally:
+            self._log_end(outcome, took)
 
     async def _ask_agent(self) -> Outcome:
         try:
             async with self._limit_time() as owner:
                 if not self._has_first_snapshot:
-                    taking = self._snapshots.take_start(self.job, self._snapshot_asked)
-                    self._first_snapshot = owner.start(taking, name="snapshot")
+                    self._first_snapshot = owner.start(self._take_first_snapshot(), name="snapshot")
                 invocation = await self._invocations.make(self.job, self._started_seq)
                 if self._is_attached:
                     invocation = msgspec.structs.replace(invocation, is_asked_again=True)
@@ -265,9 +270,19 @@ class Turn:
         if self._runtime.capabilities.is_remote:
             return
         if handed_over.events:
+            self._ledger.let_sync_begin()
             await self._ledger.until_all_durable()
         else:
             await self._ledger.until_durable(self._started_seq)
+
+    async def _take_first_snapshot(self) -> None:
+        if not self._has_looked_at_files:
+            for _ in range(STEPS_TO_A_PROCESS):
+                await asyncio.sleep(0)
+            if self._snapshots.note_unchanged(self.job):
+                self._snapshot_asked.set()
+                return
+        await self._snapshots.take_start(self.job, self._snapshot_asked)
 
     async def _until_first_snapshot(self) -> None:
         """What the agent changes must not be in the snapshot of its turn's start."""
