@@ -50,4 +50,5 @@ def test_neither_the_whole_machine_nor_the_state_directory_can_be_a_project(tmp_
     assert "holds Fairlead's own state directory" in directories.inspect(str(tmp_path / "home")).problem
     assert "is inside Fairlead's own state directory" in directories.inspect(f"{beside}/../state/workspaces").problem
     assert "is inside Fairlead's own state directory" in directories.problem_at(str(inside))
+    assert "root directory" in directories.problem_at("/")
     assert directories.inspect(str(beside)).problem == ""

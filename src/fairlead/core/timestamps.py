@@ -4,10 +4,14 @@ No clock: every moment comes from the caller.
 """
 
 from datetime import UTC, datetime, timedelta
+from typing import Final
+
+_WITHOUT_ZONE: Final = len("2026-01-05T08:00:00.000")
 
 
 def moment(when: datetime) -> str:
-    return f"{when.astimezone(UTC).replace(tzinfo=None).isoformat(timespec='milliseconds')}Z"
+    in_utc = when if when.tzinfo is UTC else when.astimezone(UTC)
+    return f"{in_utc.isoformat(timespec='milliseconds')[:_WITHOUT_ZONE]}Z"
 
 
 def from_epoch(seconds: float) -> str:

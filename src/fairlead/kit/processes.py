@@ -256,7 +256,7 @@ class OwnedProcess:
 
 def find_program(program: str, *, cwd: Path, env: Mapping[str, str]) -> str:
     """The file that would run, by the child's own PATH; says before the start why there is none."""
-    if not (cwd.is_dir() and os.access(cwd, os.X_OK)):
+    if not os.access(f"{cwd}/.", os.X_OK):  # only a directory has such an entry
         raise DirectoryGone(cwd)
     if os.sep in program:
         # With a slash, a program is found from the child's directory, not from ours.

@@ -58,8 +58,8 @@ class RealDirectories:
 
     def _is_near_state(self, real_path: str) -> bool:
         """Whether one of the two holds the other. Both are real paths."""
-        near = os.path.commonpath((real_path, self._state_dir))
-        return near in {real_path, str(self._state_dir)}
+        here, state = f"{real_path.rstrip('/')}/", f"{self._state_dir}/"
+        return here.startswith(state) or state.startswith(here)
 
     def real_path(self, path: str) -> str:
         return os.path.realpath(path)

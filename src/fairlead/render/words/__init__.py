@@ -6,6 +6,7 @@ Error codes and the field names of status reports are never translated.
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Final
 
 from fairlead.render.words.languages import LanguageWords
@@ -72,6 +73,7 @@ def join_sentences(first: str, second: str) -> str:
     return f"{first}{stop}{second}" if first[-1] in _WIDE_ENDS else f"{first}{stop} {second}"
 
 
+@lru_cache(maxsize=64)
 def pick_language(locale: str | None, default: str = "en") -> str:
     """The language for a locale such as `ja` or `zh_Hant_TW.UTF-8`; `default` for one we do not speak."""
     parts = re.split(r"[-_.@]", (locale or "").strip().lower())

@@ -170,9 +170,10 @@ class ClaudeRecords:
     def find_open_elsewhere(self, key: str) -> SessionWriter | None:
         """A process that says that it has the session open, and that Fairlead has not started. Looks at claude's own
         files alone, which is quick; where ancestors cannot be seen, nobody is found."""
-        if not can_see_ancestors():
+        holders = [pid for pid, session in self._open_sessions() if session == key]
+        if not holders or not can_see_ancestors():
             return None
-        pids = [pid for pid, session in self._open_sessions() if session == key and not _is_ours(pid)]
+        pids = [pid for pid in holders if not _is_ours(pid)]
         return SessionWriter(pids[0], self._program) if pids else None
 
     def _open_sessions(self) -> Iterator[tuple[int, str]]:

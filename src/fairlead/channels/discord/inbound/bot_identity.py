@@ -3,6 +3,7 @@
 import asyncio
 import re
 from contextlib import suppress
+from functools import lru_cache
 from typing import Final
 
 import discord
@@ -27,7 +28,7 @@ class BotIdentity:
         """What names the bot in this message: its own mention, and that of the role which Discord made for it. The
         servers, with their roles, arrive after a session has begun: only a message that mentions a role waits for
         them."""
-        if not message.raw_role_mentions or self._client is None:
+        if "<@&" not in message.content or self._client is None:
             return mention_of(self.bot_id)
         with suppress(TimeoutError):
             async with asyncio.timeout(ROLES_WAIT_SEC):
@@ -42,5 +43,6 @@ class BotIdentity:
         return self._application_id is not None and message.application_id == self._application_id
 
 
+@lru_cache(maxsize=64)
 def mention_of(bot_id: int, *role_ids: int) -> re.Pattern[str]:
     return re.compile("|".join((rf"<@!?{bot_id}>", *(rf"<@&{role_id}>" for role_id in role_ids))))

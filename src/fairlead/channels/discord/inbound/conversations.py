@@ -1,6 +1,7 @@
 """Which conversation and session a channel, thread or DM of Discord is; whether a message is for us. Sends nothing."""
 
 import re
+from functools import lru_cache
 from typing import Final, Literal
 
 import discord
@@ -14,6 +15,8 @@ CHANNEL: Final = "discord"
 _THREADS: Final = frozenset(
     {discord.ChannelType.public_thread, discord.ChannelType.private_thread, discord.ChannelType.news_thread}
 )
+
+_PEOPLE_KEPT: Final = 256
 
 Kind = Literal["dm", "channel", "thread"]
 
@@ -32,8 +35,10 @@ class DiscordConversations:
         self._agent_id = agent_id
         self._identities = identities
         self._guild_id = int(guild_id) if guild_id else None
+        self.person = lru_cache(maxsize=_PEOPLE_KEPT)(self._find_person)
+        """Who a Discord account is. Asked several times for every message."""
 
-    def person(self, user_id: int) -> str:
+    def _find_person(self, user_id: int) -> str:
         return self._identities.person_of(CHANNEL, str(user_id))
 
     def serves(self, guild_id: int | None) -> bool:
@@ -69,8 +74,13 @@ class DiscordConversations:
 
 def without_mention(text: str, mention: re.Pattern[str]) -> str:
     """The text for the agent: at the ends the mention is an address and goes, in the middle it is a word and stays."""
-    ours = f"(?:{mention.pattern})"
-    return re.sub(rf"^\s*(?:{ours}\s*)+|(?:\s*{ours})+\s*$", "", text)
+    return _mention_at_the_ends(mention.pattern).sub("", text)
+
+
+@lru_cache(maxsize=64)
+def _mention_at_the_ends(mention: str) -> re.Pattern[str]:
+    ours = f"(?:{mention})"
+    return re.compile(rf"^\s*(?:{ours}\s*)+|(?:\s*{ours})+\s*$")
 
 
 def names_us(message: discord.Message, bot_id: int, mention: re.Pattern[str]) -> bool:

@@ -5,6 +5,7 @@ import re
 from typing import Any, Final
 
 import discord
+import discord.http
 
 from fairlead.channels.discord.outbound.access_watch import AccessWatch
 from fairlead.channels.discord.outbound.card_buttons import CardButtonId, add_card_button
@@ -68,18 +69,14 @@ class MessageSender:
         try:
             if self._webhooks is not None and outgoing.destination.parent_conversation_id is not None:
                 return await self._send_by(self._webhooks, outgoing, content)
-            content |= {"nonce": outgoing.nonce, "reference": _reference(outgoing, channel_id)}
-            message = await self._rest.once(
-                Urgency.ANSWER,
-                lambda client: client.get_partial_messageable(channel_id).send(**_without_empty(content)),
-                route=sending_route(channel_id),
+            return await self._rest.once(
+                Urgency.ANSWER, lambda client: _post(client, outgoing, content), route=sending_route(channel_id)
             )
         except OutcomeUnknown:
             echoed = self._sent_nonces.message_with(outgoing.nonce)
             if echoed is None:
                 raise
             return echoed
-        return str(message.id)
 
     async def _send_by(self, webhooks: Webhooks, outgoing: OutgoingMessage, content: dict[str, Any]) -> str:
         """Webhooks know no nonce: a piece whose last attempt may have gone out is looked for before the next."""
@@ -164,6 +161,19 @@ class MessageSender:
         return files, notes
 
 
+async def _post(client: discord.Client, outgoing: OutgoingMessage, content: dict[str, Any]) -> str:
+    """The id of the message that was made. discord.py's own `send` makes a channel and a message as well, which nobody
+    needs here, while people wait."""
+    channel_id = channel_id_of(outgoing)
+    given = {name: value for name, value in content.items() if value not in (None, []) and name != "silent"}
+    flags = discord.MessageFlags(suppress_notifications=bool(content["silent"]))
+    if reference := _reference(outgoing, channel_id):
+        given["message_reference"] = reference.to_message_reference_dict()
+    with discord.http.handle_message_parameters(**given, nonce=outgoing.nonce, flags=flags) as parameters:
+        made = await client.http.send_message(channel_id, params=parameters)
+    return str(made["id"])
+
+
 def countdown_line(deadline: str) -> str:
     """How long a question takes responses, as Discord counts it down on every screen."""
     return f"\n-# ⏳ <t:{int(timestamps.to_epoch(deadline))}:R>"
@@ -192,10 +202,6 @@ def _reference(outgoing: OutgoingMessage, channel_id: int) -> discord.MessageRef
     if not outgoing.reply_to.isdecimal():
         return None
     return discord.MessageReference(message_id=int(outgoing.reply_to), channel_id=channel_id, fail_if_not_exists=False)
-
-
-def _without_empty(content: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in content.items() if value not in (None, [])}
 
 
 def megabytes(size: int) -> str:
