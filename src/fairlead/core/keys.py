@@ -8,6 +8,7 @@ agent:{agent}:schedule:{number}
 
 import re
 import unicodedata
+from functools import lru_cache
 from typing import Final, Literal
 
 import msgspec
@@ -63,10 +64,12 @@ def is_visible(user_id: str) -> bool:
     return not _BLANK.search(user_id)
 
 
+@lru_cache(maxsize=256)
 def user_key(*, agent_id: str, user_id: str) -> SessionKey:
     return SessionKey(_check_part(agent_id, "agent id"), "user", _check_part(user_id, "user id"))
 
 
+@lru_cache(maxsize=256)
 def channel_key(*, agent_id: str, space_id: str, channel_id: str) -> SessionKey:
     return SessionKey(
         _check_part(agent_id, "agent id"),
@@ -76,6 +79,7 @@ def channel_key(*, agent_id: str, space_id: str, channel_id: str) -> SessionKey:
     )
 
 
+@lru_cache(maxsize=256)
 def thread_key(*, agent_id: str, space_id: str, thread_id: str) -> SessionKey:
     return SessionKey(
         _check_part(agent_id, "agent id"),

@@ -30,9 +30,9 @@ from fairlead.core.state import State
 from fairlead.errors import Code, error
 from fairlead.ports import Clock, Log
 
-STEPS_OF_AN_ACTION: Final = 3
+STEPS_OF_AN_ACTION: Final = 4
 """So many steps of the event loop, once a fact is durable, its actors need: a turn to give its agent the
-prompt, the outbox to get an answer's request on the wire."""
+prompt or to start its process, the outbox to get an answer's request on the wire."""
 
 STEPS_TO_A_PROMPT: Final = 1
 """In one step the turn makes everything that its agent needs with the prompt."""

@@ -231,18 +231,23 @@ def _parts(file: io.FileIO, limit: int) -> Generator[bytes]:
 
 
 def _open_regular(path: Path, flags: int, mode: int) -> int:
-    not_ordinary = OSError(errno.EINVAL, "it is not an ordinary file", str(path))
     try:
         fd = os.open(path, flags | os.O_NONBLOCK, mode)  # else opening a named pipe waits for its other end
     except OSError as fault:
-        raise not_ordinary if fault.errno == errno.ENXIO else fault from None
+        if fault.errno == errno.ENXIO:
+            raise _not_ordinary(path) from None
+        raise
     with _close_on_error(fd):
         kind = os.fstat(fd).st_mode
         if stat.S_ISDIR(kind):
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
         if not stat.S_ISREG(kind):
-            raise not_ordinary
+            raise _not_ordinary(path)
     return fd
+
+
+def _not_ordinary(path: Path) -> OSError:
+    return OSError(errno.EINVAL, "it is not an ordinary file", str(path))
 
 
 def write_all(handle: Handle, data: bytes, *, disk: Disk = REAL_DISK) -> None:

@@ -22,8 +22,8 @@ class TaskOwner:
         self._on_crash = on_crash
         self._group = asyncio.TaskGroup()
         self._tasks: set[asyncio.Task[Any]] = set()
-        self.is_failing = False
-        """One of its tasks died and ends all others: no further one can be started."""
+        self.is_closed = False
+        """No further task can be started: one died and ends all others, or the block of a `TaskScope` is over."""
 
     def start(self, work: Coroutine[Any, Any, T], *, name: str) -> asyncio.Task[T | None]:
         """The task gives None instead of a result if it crashed and `on_crash` took the report."""
@@ -65,10 +65,21 @@ class TaskOwner:
             return await work
         except Exception as crash:  # any crash goes to `on_crash`, or through the group to the owner
             if self._on_crash is None:
-                self.is_failing = True
+                self.is_closed = True
                 raise
             self._on_crash(full_name, crash)
             return None
+
+
+class TaskScope(TaskOwner):
+    """Leaving the block ends the tasks instead of waiting until they are done."""
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.is_closed = True
+        self.cancel()
+        await super().__aexit__(kind, error, trace)
 
 
 class OwnedTasks:

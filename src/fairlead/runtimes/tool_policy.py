@@ -3,6 +3,7 @@
 Tools have Claude's names; the other runtimes map them. A file that cannot be understood means the tightest tier.
 """
 
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -98,7 +99,7 @@ def _tightest(reason: str) -> ToolPolicy:
 
 def read_tool_policy(workspace: Path, default_tools: tuple[str, ...] = FULL) -> ToolPolicy:
     """Read again for every turn, so that a change holds from the next message on."""
-    path = workspace / FILE_NAME
+    path = _policy_file(workspace)
     try:
         content = read_regular(path, LARGEST_FILE + 1)
     except FileNotFoundError:
@@ -108,6 +109,12 @@ def read_tool_policy(workspace: Path, default_tools: tuple[str, ...] = FULL) -> 
     if len(content) > LARGEST_FILE:
         return _tightest(f"it is larger than {LARGEST_FILE} bytes")
     return tool_policy_from(content, default_tools)
+
+
+@lru_cache(maxsize=256)
+def _policy_file(workspace: Path) -> Path:
+    """Kept, because every turn asks for it, and to put a path together takes longer than to look at it."""
+    return workspace / FILE_NAME
 
 
 def describe_tier(policy: ToolPolicy) -> str:

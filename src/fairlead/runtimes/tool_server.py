@@ -44,7 +44,7 @@ COMMAND: Final = (sys.executable, "-P", "-m", "fairlead", "mcp")
 """Without the project's directory on Python's path: a file there must not take the place of one of ours."""
 PASSABLE: Final = 0o711
 """Of the directory, where agents have a user of their own: that user passes through, and can list nothing."""
-SPARE_LATER_SEC: Final = 1.0
+SPARE_LATER_SEC: Final = 0.2
 """A spare capability is made so long after one was taken: not while an agent's process starts."""
 MOST_CONNECTIONS: Final = 8
 """Of one agent. It needs one."""

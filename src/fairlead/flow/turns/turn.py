@@ -26,7 +26,7 @@ from fairlead.flow.turns.limit_windows import LimitWindows, window_words
 from fairlead.flow.turns.steering import Steering
 from fairlead.flow.turns.turn_results import TurnResults
 from fairlead.flow.work_trees.turn_snapshots import TurnSnapshots
-from fairlead.kit.tasks import PausableTimeout, TaskOwner
+from fairlead.kit.tasks import PausableTimeout, TaskOwner, TaskScope
 from fairlead.observe import log, log_failure
 from fairlead.ports import NO_WORKTREES, AttachmentFetcher, Blobs, Directories, Runtime, SessionInboxes, Worktrees
 
@@ -138,7 +138,9 @@ class Turn:
 
     async def _ask_agent(self) -> Outcome:
         try:
-            async with self._limit_time() as owner:
+            # The owner holds what runs beside the stream (open questions, a stop), and ends it with the turn.
+            async with self._timer, TaskScope(f"turn {self.job.job_id}") as owner:
+                self._owner = owner
                 if not self._has_first_snapshot:
                     self._first_snapshot = owner.start(self._take_first_snapshot(), name="snapshot")
                 invocation = await self._invocations.make(self.job, self._started_seq)
@@ -159,7 +161,7 @@ class Turn:
         """Ask the turn to end like this, as soon as the agent lets go."""
         if self._stopped is None:
             self._stopped = outcome
-            if self._owner is not None and not self._owner.is_failing:
+            if self._owner is not None and not self._owner.is_closed:
                 self._owner.start(self._stop_agent(), name="stop agent")
 
     async def _record_end(self, outcome: Outcome) -> None:
@@ -178,17 +180,6 @@ class Turn:
             self._steering.look()
 
     # --- the steps of `run` ----------------------------------------------------------------------------------------
-
-    @contextlib.asynccontextmanager
-    async def _limit_time(self) -> AsyncGenerator[TaskOwner]:
-        """Owns what runs beside the stream (open questions, a stop), and ends it with the turn."""
-        async with self._timer, TaskOwner(f"turn {self.job.job_id}") as owner:
-            self._owner = owner
-            try:
-                yield owner
-            finally:
-                self._owner = None
-                owner.cancel()
 
     async def _listen(self, invocation: Invocation, owner: TaskOwner) -> None:
         if self._runtime.capabilities.is_remote and self._first_snapshot is not None:

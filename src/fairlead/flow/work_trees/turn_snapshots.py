@@ -212,7 +212,7 @@ class TurnSnapshots:
         self._ledger.apply_now(MissSnapshot(job.job_id, moment, fault.code, fault.message))
 
     def _keep(self, job: Job, moment: Moment, snapshot: TreeSnapshot) -> None:
-        if self._owner is None or self._owner.is_failing:
+        if self._owner is None or self._owner.is_closed:
             return
         project_path = job.project_path
         if project_path not in self._to_keep:

@@ -4,6 +4,7 @@ import asyncio
 import os
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
+from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
@@ -32,9 +33,15 @@ def log_path(config: Path, project: str, key: str) -> Path | None:
         pass  # there is none, as nearly always
     name = log_directory_name(project)
     if len(name) <= LONGEST_NAME:
-        return config / "projects" / name / f"{key}.jsonl"
+        return _log_file(config, name, key)
     found = list((config / "projects").glob(f"{name[:LONGEST_NAME]}-*/{key}.jsonl"))
     return found[0] if len(found) == 1 else None
+
+
+@lru_cache(maxsize=256)
+def _log_file(config: Path, directory_name: str, key: str) -> Path:
+    """Kept, because every turn of a session asks for it twice, and to put a path together takes its time."""
+    return config / "projects" / directory_name / f"{key}.jsonl"
 
 
 class SessionLogTail:

@@ -5,6 +5,7 @@ import asyncio
 import os
 import re
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
@@ -65,6 +66,7 @@ _line_decoder: Final = msgspec.json.Decoder(_Line)
 _open_decoder: Final = msgspec.json.Decoder(_OpenSession)
 
 
+@lru_cache(maxsize=256)
 def log_directory_name(project: str) -> str:
     """Claude's name for a project's directory. Claude cuts a long name and adds a hash that Fairlead does not know."""
     return re.sub(r"[^A-Za-z0-9]", "-", project)
