@@ -5,11 +5,9 @@ files, and so does the end of the runtime. After a crash the sweep at the next s
 """
 
 import asyncio
-from collections.abc import AsyncGenerator
-from contextlib import AsyncExitStack, aclosing, suppress
+from collections.abc import AsyncGenerator, Callable
+from contextlib import AsyncExitStack, aclosing
 from typing import Final
-
-import msgspec
 
 from fairlead.core.engine import EngineEvent
 from fairlead.kit.tasks import OwnedTasks
@@ -21,9 +19,19 @@ ANSWER_FIRST_SEC: Final = 0.1
 answer is written and sent before it, and most processes have left by then."""
 
 
-class _CleanUp(msgspec.Struct, frozen=True):
-    task: asyncio.Task[None]
-    somebody_waits: asyncio.Event
+class _CleanUp:
+    """Begins a moment after the end of its turn, or as soon as somebody waits for it."""
+
+    def __init__(self, start: Callable[[], "asyncio.Task[None]"]) -> None:
+        self._start = start
+        self._task: asyncio.Task[None] | None = None
+        self._timer = asyncio.get_running_loop().call_later(ANSWER_FIRST_SEC, self.begin)
+
+    def begin(self) -> "asyncio.Task[None]":
+        if self._task is None:
+            self._timer.cancel()
+            self._task = self._start()
+        return self._task
 
 
 class CleanUps:
@@ -35,12 +43,11 @@ class CleanUps:
     async def until_done(self, session_key: str) -> None:
         """Returns when nothing is left of the session's earlier turns."""
         while (clean_up := self._by_session.get(session_key)) is not None:
-            clean_up.somebody_waits.set()
-            await asyncio.wait({clean_up.task})
+            await asyncio.wait({clean_up.begin()})
 
     async def join(self) -> None:
         for clean_up in self._by_session.values():
-            clean_up.somebody_waits.set()
+            clean_up.begin()
         await self._tasks.join()
 
     async def pass_on(
@@ -62,26 +69,18 @@ class CleanUps:
                 await _close(events, stack)
 
     def _start(self, session_key: str, events: AsyncGenerator[EngineEvent], stack: AsyncExitStack) -> None:
-        somebody_waits = asyncio.Event()
-        task = self._tasks.start(self._clean_up(session_key, events, stack, somebody_waits), name=session_key)
-        self._by_session[session_key] = started = _CleanUp(task, somebody_waits)
+        def start() -> asyncio.Task[None]:
+            task = self._tasks.start(self._clean_up(session_key, events, stack), name=session_key)
+            task.add_done_callback(forget)
+            return task
 
         def forget(_: object) -> None:
-            if self._by_session.get(session_key) is started:
+            if self._by_session.get(session_key) is clean_up:
                 del self._by_session[session_key]
 
-        task.add_done_callback(forget)
+        self._by_session[session_key] = clean_up = _CleanUp(start)
 
-    async def _clean_up(
-        self,
-        session_key: str,
-        events: AsyncGenerator[EngineEvent],
-        stack: AsyncExitStack,
-        somebody_waits: asyncio.Event,
-    ) -> None:
-        with suppress(TimeoutError):
-            async with asyncio.timeout(ANSWER_FIRST_SEC):
-                await somebody_waits.wait()
+    async def _clean_up(self, session_key: str, events: AsyncGenerator[EngineEvent], stack: AsyncExitStack) -> None:
         try:
             await _finish(events, stack)
         except Exception as fault:  # the turn has ended well; what is left of its process is swept at the next start

@@ -101,7 +101,7 @@ class ToolServer:
         self.give: Callable[[Path | int], None] | None = None
         self._grants: dict[str, ToolGrant] = {}
         self._spare: _Spare | None = None
-        self._is_spare_taken = asyncio.Event()
+        self._is_spare_wanted = asyncio.Event()
         self._socket = self._directory / SOCKET_NAME
 
     # --- capabilities ----------------------------------------------------------------------------------------------
@@ -121,7 +121,7 @@ class ToolServer:
         if not self.is_on:
             return None
         spare, self._spare = self._spare or self._make_spare(), None
-        self._is_spare_taken.set()
+        asyncio.get_running_loop().call_later(SPARE_LATER_SEC, self._is_spare_wanted.set)
         holder = ToolHolder(mark=mark, project_path=project_path)
         made = self._grants[spare.token] = ToolGrant(self, spare.token, spare.path, holder)
         return made
@@ -143,9 +143,8 @@ class ToolServer:
             while True:
                 with contextlib.suppress(OSError):  # on a full disk, whoever needs one is told
                     self._spare = self._spare or self._make_spare()
-                self._is_spare_taken.clear()
-                await self._is_spare_taken.wait()
-                await asyncio.sleep(SPARE_LATER_SEC)
+                self._is_spare_wanted.clear()
+                await self._is_spare_wanted.wait()
         finally:
             self._remove_spare()
 

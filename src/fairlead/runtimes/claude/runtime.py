@@ -164,7 +164,7 @@ class ClaudeRuntime:
 
     async def invoke(self, invocation: Invocation) -> AsyncGenerator[EngineEvent]:
         try:
-            if self._pool.get(invocation.session_key) is None:
+            if self._is_program_wanted_first(invocation):
                 self._planner.check_program(invocation.project_path)
             plan = await self._planner.plan(invocation)
         except FairleadError as refusal:
@@ -201,6 +201,13 @@ class ClaudeRuntime:
                 attempt = following
             else:
                 return
+
+    def _is_program_wanted_first(self, invocation: Invocation) -> bool:
+        """Where something is said of the turn before its process is prepared: a program that is not there says it
+        better. A session that goes on in a process of its own for each turn has nothing to say before."""
+        if self._settings.multi_turn:
+            return self._pool.get(invocation.session_key) is None
+        return invocation.resume_key is None
 
     async def _check_other_writers(self, invocation: Invocation, plan: Plan, log: Path | None) -> TurnFailed | None:
         """Why the turn must not begin now. A process of ours that waits and does not know what another program has
