@@ -94,6 +94,10 @@ class Daemon:
         if process is not None:
             await process.wait()
 
+    @property
+    def has_ended_by_itself(self) -> bool:
+        return self.process is not None and self.process.returncode is not None
+
     async def cancel(self, said: Message) -> None:
         """End the job of this message and of no other: a turn that hangs lasts exactly as long as its test needs it."""
         [enqueued] = await self.until_journalled("JobEnqueued", message_id=str(said.id))
@@ -196,6 +200,7 @@ async def a_stage(
             yield stage
             problems = [e for e in daemon.log() if "crashed" in str(e.get("event"))]
             assert problems == [], problems
+            assert not daemon.has_ended_by_itself, daemon.describe()
         except BaseException:
             print(daemon.printed() if (home / "out.txt").exists() else "", *daemon.log()[-15:], sep="\n")
             raise

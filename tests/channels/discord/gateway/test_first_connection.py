@@ -91,6 +91,7 @@ async def test_a_start_that_a_damaged_journal_stops_leaves_discord_and_says_why(
         await daemon.launch()
         assert daemon.process is not None
         assert await daemon.process.wait() == 78
+        await daemon.stop()  # the stage then looks for no daemon
         assert "E_JOURNAL_BROKEN" in daemon.printed()
         await stage.discord.gateway.disconnected()
         assert [r for r in stage.discord.requests if r.method != "GET"] == []
