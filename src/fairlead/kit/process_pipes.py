@@ -59,7 +59,9 @@ class ChildPipes(asyncio.SubprocessProtocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.SubprocessTransport", transport)
         if (output := self._transport.get_pipe_transport(1)) is not None:
-            self._stdout_pipe = _PausableReader(cast("asyncio.ReadTransport", output))
+            pipe = cast("asyncio.ReadTransport", output)
+            pipe.set_protocol(_DirectOutput(lambda data: self.pipe_data_received(1, data), pipe.get_protocol()))
+            self._stdout_pipe = _PausableReader(pipe)
             self.stdout.set_transport(cast("asyncio.BaseTransport", self._stdout_pipe))
             _widen(output)
 
@@ -194,6 +196,21 @@ class ChildPipes(asyncio.SubprocessProtocol):
         if self._open_outputs:
             loop = asyncio.get_running_loop()
             loop.call_later(_LINGER, self._look_for_lingerers, looks_left - 1)
+
+
+class _DirectOutput(asyncio.Protocol):
+    """Hands on what a pipe brings in the step of the event loop that read it; asyncio's own protocol, to which
+    everything else is left, hands it on one step later."""
+
+    def __init__(self, take: Callable[[bytes], None], own: asyncio.BaseProtocol) -> None:
+        self._take = take
+        self._own = own
+
+    def data_received(self, data: bytes) -> None:
+        self._take(data)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._own.connection_lost(exc)
 
 
 class _PausableReader:
