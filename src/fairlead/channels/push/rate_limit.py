@@ -59,6 +59,9 @@ class RateLimit:
 
     async def acquire(self, urgency: Urgency) -> None:
         """Returns when it is the caller's turn to make one call."""
+        if not self._waiting and self._may_leave(urgency):
+            self._count_call()
+            return
         admission = asyncio.get_running_loop().create_future()
         heapq.heappush(self._waiting, (urgency, next(self._numbers), admission))
         self._let_in()
@@ -70,19 +73,25 @@ class RateLimit:
         self._waits.note(asyncio.get_running_loop().time() - began)
 
     def _let_in(self) -> None:
-        loop = asyncio.get_running_loop()
-        while self._waiting and self._next_due() <= loop.time() + _TINY:
+        while self._waiting and self._may_leave(self._waiting[0][0]):
             _, _, admission = heapq.heappop(self._waiting)
             if not admission.done():  # a caller that gave up waiting uses nothing up
                 admission.set_result(None)
-                self._due = max(self._due, loop.time()) + self._gap
+                self._count_call()
         if self._timer is not None:
             self._timer.cancel()
-        self._timer = loop.call_at(self._next_due(), self._let_in) if self._waiting else None
+            self._timer = None
+        if self._waiting:  # no call may leave before the most urgent of them
+            due = self._due_of(self._waiting[0][0])
+            self._timer = asyncio.get_running_loop().call_at(due, self._let_in)
 
-    def _next_due(self) -> float:
-        """When the most urgent of the waiting calls may leave: no other may leave sooner."""
-        urgency = self._waiting[0][0]
+    def _may_leave(self, urgency: Urgency) -> bool:
+        return self._due_of(urgency) <= asyncio.get_running_loop().time() + _TINY
+
+    def _count_call(self) -> None:
+        self._due = max(self._due, asyncio.get_running_loop().time()) + self._gap
+
+    def _due_of(self, urgency: Urgency) -> float:
         if urgency in _UNHURRIED:
             return self._due
         return self._due - (self._answer_slack if urgency is Urgency.ANSWER else self._slack)
