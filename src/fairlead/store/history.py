@@ -44,7 +44,11 @@ Stretch = tuple[int, int]
 """Whole lines: where they begin, and where they end."""
 
 MOST_UNREAD: Final = 16 * 1024
-"""So many bytes of new lines wait in memory until their names are read."""
+"""When so many bytes of new lines wait in memory, their names are read: a moment later, because the line that was one
+too many is mostly a message, and its agent waits."""
+
+MOST_UNREAD_AT_ONCE: Final = 4 * MOST_UNREAD
+READ_LATER_SEC: Final = 0.2
 
 RETRY_SECONDS: Final = 60.0
 """How long to wait after a run could not be written because the disk was full or failed."""
@@ -68,6 +72,7 @@ class IndexedHistory:
         self._unread: deque[tuple[int, bytes, int]] = deque()
         """Batches behind the tail whose names are not read yet."""
         self._unread_size = 0
+        self._reading_soon: asyncio.TimerHandle | None = None
         self._is_loaded = False
         self._loading = asyncio.Lock()
         self._unit_is_full = asyncio.Event()
@@ -100,11 +105,16 @@ class IndexedHistory:
         self._tail_size += len(data)
         if self._tail_size >= self._sizes.unit:
             self._unit_is_full.set()
-        if self._unread_size >= MOST_UNREAD:
+        if self._unread_size >= MOST_UNREAD_AT_ONCE:
             self._read_names()
+        elif self._unread_size >= MOST_UNREAD and self._reading_soon is None:
+            self._reading_soon = asyncio.get_running_loop().call_later(READ_LATER_SEC, self._read_names)
 
     def _read_names(self) -> None:
         """Of the batches that were appended since the last call."""
+        if self._reading_soon is not None:
+            self._reading_soon.cancel()
+            self._reading_soon = None
         while self._unread:
             start, data, last_seq = self._unread[0]
             if not self._tail or self._tail[-1].size >= self._sizes.block:
