@@ -129,10 +129,12 @@ class Turn:
                 report=self._results.report,
             )
             await self._steering.close()
-        await self._record_end(outcome)
+        ended_seq = await self._apply_end(outcome)
         took = asyncio.get_running_loop().time() - began
         try:
-            await asyncio.sleep(ACTIONS_FIRST_SEC)  # the answer goes first
+            # The answer goes first: the sync that it waits for wakes nothing here.
+            await asyncio.sleep(ACTIONS_FIRST_SEC)
+            await self._ledger.until_durable(ended_seq)
         finally:
             self._log_end(outcome, took)
 
@@ -164,13 +166,15 @@ class Turn:
             if self._owner is not None and not self._owner.is_closed:
                 self._owner.start(self._stop_agent(), name="stop agent")
 
-    async def _record_end(self, outcome: Outcome) -> None:
-        """The answer waits for the snapshot a moment, and only if the agent may have changed something."""
+    async def _apply_end(self, outcome: Outcome) -> int:
+        """The number of the line that ends the job. The answer waits for the snapshot a moment, and only if the agent
+        may have changed something."""
         last_snapshot = self._snapshots.reserve_end(self.job)
         try:
             if self._results.agent_may_have_acted:
                 await last_snapshot.wait_a_moment()
-            await self._ledger.record_durably(EndJob(self.job.job_id, outcome))
+            self._ledger.apply_now(EndJob(self.job.job_id, outcome))
+            return self._ledger.state.seq
         finally:
             last_snapshot.begin_soon()
 
