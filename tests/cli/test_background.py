@@ -3,6 +3,8 @@
 import asyncio
 import json
 import os
+import signal
+import subprocess
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -81,9 +83,25 @@ def test_a_state_directory_is_held_by_a_process_that_lives(tmp_path: Path):
         (tmp_path / "http-address").write_text("http://127.0.0.1:1\n")
         assert look_at_server(tmp_path) == "up"
         assert not ask_to_make_way(tmp_path)
-    (tmp_path / "lock").write_text(f"{2**22 + 1} fairlead 1 for chats\n")
-    assert not is_held(tmp_path)
-    assert not ask_to_make_way(tmp_path)
+
+
+def test_a_lock_file_that_outlived_its_daemon_speaks_of_no_process(tmp_path: Path):
+    """After a power failure, its pid belongs to another program, which must neither count as a daemon nor be asked to
+    make way."""
+    with subprocess.Popen(["sleep", "60"]) as other:
+        (tmp_path / "lock").write_text(f"{other.pid} fairlead 1 for chats\n")
+        (tmp_path / "http-address").write_text("http://127.0.0.1:1\n")
+        assert not is_held(tmp_path)
+        assert look_at_server(tmp_path) == "gone"
+        assert not ask_to_make_way(tmp_path)
+        other.terminate()
+    assert other.returncode == -signal.SIGTERM  # a SIGHUP would have come first
+
+
+def test_a_lock_that_names_no_process_asks_nobody(tmp_path: Path):
+    with lock_file(tmp_path / "lock", "fairlead 1 for chats"):
+        (tmp_path / "lock").write_text("what? for chats\n")
+        assert not ask_to_make_way(tmp_path)  # pid 0 would mean our own process group
 
 
 @pytest.mark.anyio

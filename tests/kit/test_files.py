@@ -1,11 +1,13 @@
 """Files that survive, and that nobody else reads."""
 
+import fcntl
 import os
 import re
 import signal
 import stat
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,6 +18,7 @@ from fairlead.kit.files import (
     AlreadyLocked,
     Handle,
     RealDisk,
+    is_locked,
     lock_file,
     make_private_directory,
     open_log,
@@ -187,6 +190,21 @@ def test_a_second_lock_names_the_holder_until_it_is_released(tmp_path: Path):
         )
     lock.release()
     lock_file(path).release()
+
+
+def test_who_asks_for_a_lock_keeps_nobody_from_taking_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    path = tmp_path / "lock"
+    assert not is_locked(path)
+    with lock_file(path):
+        assert is_locked(path)
+    assert not is_locked(path)
+    asker = os.open(path, os.O_RDONLY)
+    try:
+        fcntl.flock(asker, fcntl.LOCK_SH)  # in the middle of asking
+        monkeypatch.setattr(time, "sleep", lambda seconds: seconds and fcntl.flock(asker, fcntl.LOCK_UN))
+        lock_file(path).release()
+    finally:
+        os.close(asker)
 
 
 def test_the_lock_of_a_killed_process_is_free_even_if_its_child_lives(tmp_path: Path, mark: str):

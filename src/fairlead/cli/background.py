@@ -21,7 +21,7 @@ from fairlead.app import Daemon, run_daemon
 from fairlead.channels.http.token import read_token
 from fairlead.channels.terminal.options import ServerState
 from fairlead.errors import Code, FairleadError, error
-from fairlead.kit.files import read_if_there
+from fairlead.kit.files import is_locked, read_if_there
 from fairlead.kit.tasks import OwnedTasks
 from fairlead.settings import Settings
 from fairlead.state_directory import ADDRESS_NAME, LOCK_NAME
@@ -36,7 +36,7 @@ OUTPUT_NAME: Final = "background.log"
 
 
 _started: Final[list["subprocess.Popen[bytes]"]] = []
-"""Those that this process started. They outlive it; until then it asks for their exit codes."""
+"""Those that this process started and that outlive it: kept, because Python warns of one that nobody holds."""
 
 
 class StartReport(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
@@ -89,11 +89,8 @@ def address_in(state_dir: Path) -> str:
 
 
 def is_held(state_dir: Path) -> bool:
-    """Whether a process holds the state directory, as far as its lock file says so. The lock itself is not tried: a
-    daemon that starts at this very moment would find it taken."""
-    for process in _started:
-        process.poll()  # a daemon of ours that has ended is there until somebody asks for its exit code
-    return _is_alive(_holder(state_dir)[0])
+    """Whether a process holds the state directory now."""
+    return is_locked(state_dir / LOCK_NAME)
 
 
 def _holder(state_dir: Path) -> tuple[int, str]:
@@ -102,21 +99,11 @@ def _holder(state_dir: Path) -> tuple[int, str]:
     return int(pid) if pid.isdecimal() else 0, note
 
 
-def _is_alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return pid != 0
-
-
 def ask_to_make_way(state_dir: Path) -> bool:
     """Ask a daemon for chats to stop once its jobs are over: one that serves every channel wants its place, and the
     chats find that one. False if what holds the state directory is no daemon for chats."""
     pid, note = _holder(state_dir)
-    if not (note.endswith(LOCK_NOTE) and _is_alive(pid)):
+    if not (pid and note.endswith(LOCK_NOTE) and is_held(state_dir)):
         return False
     with suppress(ProcessLookupError):
         os.kill(pid, signal.SIGHUP)

@@ -12,6 +12,7 @@ import os
 import shutil
 import stat
 import sys
+import time
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager, suppress
 from itertools import count
@@ -330,6 +331,10 @@ def read_if_there(path: Path, *, disk: Disk = REAL_DISK) -> bytes | None:
         return None
 
 
+_AGAIN_SEC: Final = (0.01, 0.02, 0.03)
+"""How long to wait before each further try at a lock that is taken: `is_locked` shares it for a moment."""
+
+
 class AlreadyLocked(Exception):  # noqa: N818 - says what happened
     """Another open lock holds the file. `pid` is None in the moment before the holder has written it."""
 
@@ -363,17 +368,39 @@ class Lock:
 
 
 def lock_file(path: Path, note: str = "") -> Lock:
-    """Take the lock or raise AlreadyLocked, at once. `note` is one line that the refused process shows."""
+    """Take the lock, or raise AlreadyLocked after a moment. `note` is one line that the refused process shows."""
     handle = _open_with_mode(path, os.O_RDWR | os.O_CREAT, PRIVATE_FILE)
     with _close_on_error(handle):
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+        if not any(_try_lock(handle, fcntl.LOCK_EX, pause) for pause in (0.0, *_AGAIN_SEC)):
             pid, holder_note = _holder(os.pread(handle, 4096, 0))
-            raise AlreadyLocked(path, pid, holder_note) from None
+            raise AlreadyLocked(path, pid, holder_note)
         os.ftruncate(handle, 0)
         os.pwrite(handle, f"{os.getpid()} {' '.join(note.split())}\n".encode(), 0)
     return Lock(path, handle)
+
+
+def is_locked(path: Path) -> bool:
+    """Whether a process holds the lock now. What the file says does not tell: it stays when its writer is killed, and
+    its pid may be another program's by then. To find out, the lock is shared for some microseconds; who wants it for
+    himself meanwhile tries again."""
+    try:
+        handle = _open_regular(path, os.O_RDONLY, PRIVATE_FILE)
+    except FileNotFoundError:
+        return False
+    try:
+        return not _try_lock(handle, fcntl.LOCK_SH)
+    finally:
+        os.close(handle)
+
+
+def _try_lock(handle: int, kind: int, pause: float = 0.0) -> bool:
+    """After a pause."""
+    time.sleep(pause)
+    try:
+        fcntl.flock(handle, kind | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def _holder(content: bytes) -> tuple[int | None, str]:
