@@ -62,6 +62,7 @@ from fairlead.testing.simulated_machine import SimulatedMachine
 from fairlead.testing.simulator import simulate
 from fairlead.testing.wall_clock import DAY
 from fairlead.testing.world import Actor, ActorMaker, World
+from tests.simulator.harness import HastyLedger
 
 MOST_SEEDS = 200
 
@@ -121,18 +122,8 @@ def run_every_interrupted_job_again(patch):
 def post_an_answer_before_its_end_is_durable(patch):
     right = Outbox.__init__
 
-    class Hasty:
-        def __init__(self, ledger):
-            self._ledger = ledger
-
-        def __getattr__(self, name):
-            return getattr(self._ledger, name)
-
-        async def until_all_durable(self):
-            pass
-
     def hasty(self, ledger, *given, **more):
-        right(self, Hasty(ledger), *given, **more)
+        right(self, HastyLedger(ledger, "until_all_durable"), *given, **more)
 
     patch.setattr(Outbox, "__init__", hasty)
 

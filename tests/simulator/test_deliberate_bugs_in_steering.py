@@ -10,10 +10,10 @@ from fairlead.core.decide import job_ends, steering
 from fairlead.core.decide.decision import Decision
 from fairlead.core.events import JobMarkedUnknownAfterCrash, JobSteered, SteeringDeclined
 from fairlead.core.fold import steering as folding
-from fairlead.flow.ledger import Ledger
 from fairlead.flow.turns.steering import Steering
 from fairlead.testing.simulator import simulate
 from fairlead.testing.steer_people import everybody_and_steerers
+from tests.simulator.harness import HastyLedger
 
 MOST_SEEDS = 60
 
@@ -86,12 +86,11 @@ def give_a_text_before_it_is_written_down(patch):
     right = Steering._give
 
     async def at_once(self, waiting):
-        async def no_wait(_ledger):
-            return None
-
-        with pytest.MonkeyPatch.context() as inner:
-            inner.setattr(Ledger, "until_all_durable", no_wait)
+        ledger, self._ledger = self._ledger, HastyLedger(self._ledger, "until_all_durable")
+        try:
             await right(self, waiting)
+        finally:
+            self._ledger = ledger
 
     patch.setattr(Steering, "_give", at_once)
 

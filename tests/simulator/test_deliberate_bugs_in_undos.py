@@ -10,11 +10,11 @@ import pytest
 from fairlead.core import decide as deciding
 from fairlead.core.decide.undos import EndUndo
 from fairlead.core.events import DeliveryOwed
-from fairlead.flow.ledger import Ledger
 from fairlead.flow.work_trees.turn_snapshots import TurnSnapshots
 from fairlead.flow.work_trees.undoing import Undoing
 from fairlead.testing.simulator import simulate
 from fairlead.testing.undo_people import undoers_and_mishaps
+from tests.simulator.harness import HastyLedger
 
 MOST_SEEDS = 200
 
@@ -56,16 +56,11 @@ def write_files_before_the_plan_is_durable(patch):
     right = Undoing._carry_out
 
     async def at_once(self, begin, steps):
-        with pytest.MonkeyPatch.context() as inner:
-
-            async def apply_alone(ledger, command):
-                decision = ledger.apply_now(command)
-                if decision.refusal is not None:
-                    raise decision.refusal
-                return decision
-
-            inner.setattr(Ledger, "record_durably", apply_alone)
+        ledger, self._ledger = self._ledger, HastyLedger(self._ledger, "record_durably")
+        try:
             return await right(self, begin, steps)
+        finally:
+            self._ledger = ledger
 
     patch.setattr(Undoing, "_carry_out", at_once)
 

@@ -5,10 +5,10 @@ from collections.abc import Callable
 import pytest
 
 from fairlead.core.decide import worktrees as deciding
-from fairlead.flow.ledger import Ledger
 from fairlead.flow.worktrees.keeper import WorktreeKeeper
 from fairlead.testing.simulator import simulate
 from fairlead.testing.worktree_people import worktree_users_and_mishaps
+from tests.simulator.harness import HastyLedger
 
 MOST_SEEDS = 60
 
@@ -29,13 +29,11 @@ def let_git_begin_before_the_fact_is_durable(patch):
     right = WorktreeKeeper._settle
 
     async def at_once(self, number):
-        with pytest.MonkeyPatch.context() as inner:
-
-            async def nothing(_ledger):
-                inner.undo()
-
-            inner.setattr(Ledger, "until_all_durable", nothing)
+        ledger, self._ledger = self._ledger, HastyLedger(self._ledger, "until_all_durable")
+        try:
             await right(self, number)
+        finally:
+            self._ledger = ledger
 
     patch.setattr(WorktreeKeeper, "_settle", at_once)
 
