@@ -245,4 +245,5 @@ class Flow:
             limit_windows=self._limit_windows,
             snapshots=self.snapshots,
             fetcher=adapters.fetchers.get(job.conversation.channel),
+            is_held=self.queued_recheck.held.__contains__,
         )

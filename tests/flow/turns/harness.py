@@ -1,7 +1,9 @@
 """What the tests of turns share."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
 
+from fairlead.core.views import JobView
 from fairlead.flow.turns.turn import TurnSettings
 from tests.flow.harness import Agent
 
@@ -21,3 +23,15 @@ def playing(*events, can=None) -> Agent:
                 yield event
 
     return Agent(play, **(can or {}))
+
+
+class Rechecker:
+    """A channel that does, for each job, what the test says."""
+
+    def __init__(self, act: Callable[[JobView], Awaitable[object]]) -> None:
+        self._act = act
+        self.asked: list[str] = []
+
+    async def recheck(self, job: JobView) -> None:
+        self.asked.append(job.job_id)
+        await self._act(job)

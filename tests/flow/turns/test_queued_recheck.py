@@ -1,23 +1,11 @@
 """Queued before a restart: looked at once more before it starts, and never kept from starting."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
 
 from fairlead.core.views import JobView
 from fairlead.testing.disk import SimulatedDisk
 from tests.flow.harness import FlowHarness, conversation_ref, run_flow, virtually
-
-
-class QueuedRecheck:
-    """A channel that does, for each job, what the test says."""
-
-    def __init__(self, act: Callable[[JobView], Awaitable[object]]) -> None:
-        self._act = act
-        self.asked: list[str] = []
-
-    async def recheck(self, job: JobView) -> None:
-        self.asked.append(job.job_id)
-        await self._act(job)
+from tests.flow.turns.harness import Rechecker
 
 
 async def left_queued(*prompts: str) -> tuple[SimulatedDisk, list[str]]:
@@ -44,7 +32,7 @@ async def test_an_edit_and_a_deletion_meanwhile_count_before_anything_starts():
         if job.job_id == deleted:
             await flow.gate.withdraw(job.conversation, job.message_id)
 
-    channel = QueuedRecheck(act)
+    channel = Rechecker(act)
     async with run_flow(disk=disk, life=1, recheckers={"chat": channel}) as flow:
         await flow.quiet()
         assert prompts(flow) == ["new words", "the last"]
@@ -54,7 +42,7 @@ async def test_an_edit_and_a_deletion_meanwhile_count_before_anything_starts():
 @virtually
 async def test_what_comes_in_after_the_start_is_not_asked_about_and_waits_for_nobody_else():
     disk, queued = await left_queued("queued")
-    channel = QueuedRecheck(lambda _job: asyncio.sleep(5))
+    channel = Rechecker(lambda _job: asyncio.sleep(5))
     async with run_flow(disk=disk, life=1, recheckers={"chat": channel}) as flow:
         await flow.answered("from another", user="U2", at=conversation_ref("U2"))
         assert prompts(flow) == ["from another"]
@@ -72,7 +60,7 @@ async def test_a_channel_that_is_away_or_fails_holds_a_job_up_for_seconds_only()
             await asyncio.sleep(3600)
         raise RuntimeError("the channel has a fault")
 
-    async with run_flow(disk=disk, life=1, recheckers={"chat": QueuedRecheck(act)}) as flow:
+    async with run_flow(disk=disk, life=1, recheckers={"chat": Rechecker(act)}) as flow:
         began = asyncio.get_running_loop().time()
         await flow.quiet()
         assert prompts(flow) == ["first", "second"]

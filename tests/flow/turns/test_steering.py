@@ -1,6 +1,7 @@
 """Texts for a turn that runs: taken there, or ordinary messages; never both, and never lost."""
 
 import asyncio
+from random import Random
 
 import pytest
 
@@ -10,12 +11,13 @@ from fairlead.core.inbound import Attachment
 from fairlead.core.limits import Limits
 from fairlead.core.live import JobMoved, SteeringTold
 from fairlead.core.requests import Cancel, SteerTurn
+from fairlead.core.views import JobView
 from fairlead.errors import Code
 from fairlead.testing.channel import ChannelHistory
 from fairlead.testing.disk import SimulatedDisk
 from fairlead.testing.runtime import AgentLog
 from tests.flow.harness import OWNER, Agent, FlowHarness, conversation_ref, run_flow, virtually
-from tests.flow.turns.harness import playing
+from tests.flow.turns.harness import Rechecker, playing
 
 pytestmark = pytest.mark.req("F6")
 
@@ -283,3 +285,22 @@ async def test_after_a_crash_a_text_is_taken_or_told_about_and_never_run_again(m
     assert states[0] == "unknown_after_crash"
     assert states[1] in ({expected[moment], "unknown_after_crash"} if moment == "queued" else {expected[moment]})
     assert runs.count(text) == (1 if states[1] == "success" else 0)
+
+
+@virtually
+async def test_a_text_that_a_crash_left_in_its_queue_is_looked_at_once_more_before_a_turn_gets_it():
+    told = {"hand_over": "told", **STEERS}
+    slow = playing(100, HandingOver(), TurnEnded("done"), can=told)
+    async with run_flow(runtimes=[slow]) as flow:
+        await flow.say("first")
+        text = (await flow.say("!old words")).job_id
+        left = flow.disk.crash(Random(1), power_lost=True)  # the first one runs again by itself: it had no prompt
+
+    async def edit(job: JobView) -> None:
+        await asyncio.sleep(1)
+        await flow.gate.amend(job.conversation, job.message_id, "new words")
+
+    quick = playing(HandingOver(), 5, TurnEnded("done"), can=told)
+    async with run_flow(disk=left, life=1, runtimes=[quick], recheckers={"chat": Rechecker(edit)}) as flow:
+        assert (await flow.ended(text)).state == "steered"
+        assert [steer.text for steer in quick.steers] == ["new words"]

@@ -30,7 +30,7 @@ class QueuedRecheck:
         sessions = self._ledger.state.sessions.values()
         found = [[job_id for job_id in session.queue if self._can_be_rechecked(job_id)] for session in sessions]
         self.held_queues = [queue for queue in found if queue]
-        self.held = {job_id for queue in self.held_queues for job_id in queue}
+        self.held.update(job_id for queue in self.held_queues for job_id in queue)
 
     def _can_be_rechecked(self, job_id: JobId) -> bool:
         return self._ledger.state.jobs[job_id].conversation.channel in self._recheckers

@@ -14,6 +14,7 @@ from fairlead.core.decide.steering import BeginSteering, DeclineSteering, Settle
 from fairlead.core.engine import Steer, SteerResult
 from fairlead.core.ids import JobId
 from fairlead.core.state import Job
+from fairlead.errors import FairleadError
 from fairlead.flow.ledger import Ledger
 from fairlead.kit.tasks import OwnedTasks
 from fairlead.observe import log, log_failure
@@ -32,12 +33,21 @@ class TextMaker(Protocol):
 
 
 class Steering:
-    """`find_stop` says how somebody has ended the turn, None while nobody has."""
+    """`find_stop` says how somebody has ended the turn, None while nobody has. A text that `is_held` waits: it was left
+    by an earlier process, and its message is looked at once more."""
 
     def __init__(
-        self, job: Job, runtime: Runtime, *, ledger: Ledger, texts: TextMaker, find_stop: Callable[[], Outcome | None]
+        self,
+        job: Job,
+        runtime: Runtime,
+        *,
+        ledger: Ledger,
+        texts: TextMaker,
+        find_stop: Callable[[], Outcome | None],
+        is_held: Callable[[JobId], bool],
     ) -> None:
         self._find_stop = find_stop
+        self._is_held = is_held
         self._job = job
         self._runtime = runtime
         self._ledger = ledger
@@ -100,7 +110,7 @@ class Steering:
         state = self._ledger.state
         if self._is_closed or not takes_texts(state, self._job):
             return None
-        wanted = (state.jobs[job_id] for job_id in state.to_steer)
+        wanted = (state.jobs[job_id] for job_id in state.to_steer if not self._is_held(job_id))
         return next((job for job in wanted if job.session_key == self._job.session_key), None)
 
     async def _give(self, waiting: Job) -> None:
@@ -126,6 +136,12 @@ class Steering:
             log_failure("a runtime broke while a text was given to its turn", fault, job_id=steer.job_id)
             result = SteerResult("unknown", f"{type(fault).__name__}: {fault}")
         log.info("steered", job_id=steer.job_id, into=self._job.job_id, outcome=result.outcome)
-        await self._ledger.record_durably(SettleSteering(steer.job_id, result, self._find_stop()))
+        try:
+            await self._ledger.record_durably(SettleSteering(steer.job_id, result, self._find_stop()))
+        except (
+            FairleadError
+        ) as broken:  # the journal takes no more facts, so the daemon ends, and its next start settles it
+            log_failure("what became of a text was not recorded", broken, job_id=steer.job_id)
+            return
         del self._open[settled]
         settled.set_result(result)

@@ -15,7 +15,7 @@ from fairlead.core.commands import COMMANDS
 from fairlead.core.decide.job_ends import Cancelled, Completed, EndJob, Failure, Outcome, TryAgain, Unknown
 from fairlead.core.decide.scheduling import ForgetResumeKey, HandOver, LearnResumeKey, ReportProgress
 from fairlead.core.engine import EngineEvent, Invocation
-from fairlead.core.ids import ResumeKey
+from fairlead.core.ids import JobId, ResumeKey
 from fairlead.core.state import Job, resume_slot
 from fairlead.errors import Code, FairleadError
 from fairlead.flow.ledger import ACTIONS_FIRST_SEC, STEPS_TO_A_PROCESS, Ledger
@@ -63,7 +63,9 @@ class Turn:
         limit_windows: LimitWindows,
         snapshots: TurnSnapshots,
         fetcher: AttachmentFetcher | None = None,
+        is_held: Callable[[JobId], bool],
     ) -> None:
+        """`is_held` says whether a job that waits may not be touched yet."""
         self.job = job
         self._runtime = runtime
         self._open_stream = open_stream or runtime.invoke
@@ -94,7 +96,14 @@ class Turn:
         self._is_attached = False
         self._second_attempt_begun = False
         self._results = TurnResults(blobs)
-        self._steering = Steering(job, runtime, ledger=ledger, texts=self._invocations, find_stop=lambda: self._stopped)
+        self._steering = Steering(
+            job,
+            runtime,
+            ledger=ledger,
+            texts=self._invocations,
+            find_stop=lambda: self._stopped,
+            is_held=is_held,
+        )
         self._progress_at = 0.0
         self._started_seq = ledger.state.seq
 
