@@ -74,7 +74,6 @@ class TerminalLiveView:
         self._lines: asyncio.Queue[str] = asyncio.Queue()
         self._keyboard: Keyboard | None = None
         self._usage = TurnUsage()
-        self._following = ""
         self._flowing = MarkdownStream()
         self._asking: QuestionPrompt | None = None
         self._cancelling = False
@@ -83,7 +82,6 @@ class TerminalLiveView:
         self._inbox: asyncio.Queue[Happening] = asyncio.Queue()
 
     async def follow(self, job_id: str, keyboard: Keyboard) -> Ending:
-        self._following = job_id
         async with self._on_screen(keyboard, say(self._lang, "status.thinking")) as owner:
             owner.start(self._hear(job_id), name="events")
             owner.start(self._take_lines(), name="lines")
