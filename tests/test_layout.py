@@ -33,7 +33,6 @@ TESTED_THROUGH = {
     "nats_wire/owned_server.py": "nats_wire/test_access.py",
     "nats_wire/machine_network.py": "two_machines/test_stories.py",
     "real_machines.py": "two_machines/test_stories.py",
-    "real_runner.py": "two_machines/test_stories.py",
     "runner/turn_inputs.py": "two_machines/test_stories.py",
     "runner/call_answers.py": "two_machines/test_stories.py",
     "cli/machine.py": "two_machines/test_command_line.py",

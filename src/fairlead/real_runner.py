@@ -15,7 +15,7 @@ import msgspec
 from fairlead import __version__
 from fairlead.core import timestamps
 from fairlead.core.agents import ConfiguredAgent
-from fairlead.core.machines.runner_state import RUNNER_FACTS
+from fairlead.core.machines.runner_state import RUNNER_FACTS, RunnerState, named_files
 from fairlead.errors import Code, FairleadError, error
 from fairlead.git.command import Git
 from fairlead.git.tree_status import FileLimits
@@ -123,11 +123,11 @@ async def _make_runner(
     added = AddedAgents(AgentsFile(directory, disk), catalogue)
     added.begin()
     stack.push_async_callback(catalogue.aclose)
-    _remove_old_files(directory, added.agents.values())
+    blobs = FileBlobs(directory, disk=disk, offload=asyncio.to_thread)
+    _remove_old_files(directory, added.agents.values(), blobs, book.state)
     runtimes = RunnerRuntimes(catalogue.runtimes, added)
     wire = RunnerWire(joining.address, name=joining.name, machine_id=joining.machine_id)
     stack.push_async_callback(wire.aclose)
-    blobs = FileBlobs(directory, disk=disk, offload=asyncio.to_thread)
     inputs = RealInputs(directory, machine=joining.name, wire=wire, blobs=blobs, disk=disk, mark=mark, give=agents.give)
     calls = RemoteTools(settings.agent_tools)
     git = Git(os.environ)
@@ -157,12 +157,14 @@ async def _make_runner(
     return runner
 
 
-def _remove_old_files(directory: Path, agents: Iterable[ConfiguredAgent]) -> None:
-    """At a start, when no agent runs: versions that were replaced or removed while the last runner used them."""
+def _remove_old_files(directory: Path, agents: Iterable[ConfiguredAgent], blobs: FileBlobs, state: RunnerState) -> None:
+    """At a start, when no agent runs: versions that were replaced or removed while the last runner used them, and the
+    pictures and sent files of turns that are settled."""
     try:
         AgentFiles(directory).forget_unnamed(agents)
+        blobs.forget_unnamed(named_files(state))
     except OSError as fault:  # files that nobody uses are no reason not to start
-        log.warning("files of old agents stay", message=str(fault))
+        log.warning("files of old agents and turns stay", message=str(fault))
 
 
 def _make_trees(settings: Settings, git: Git) -> WorkTrees:
