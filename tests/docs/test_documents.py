@@ -12,7 +12,7 @@ import pytest
 
 from fairlead.cli import main as cli
 from fairlead.core.events import EVENT_TYPES
-from fairlead.core.job_states import JobState
+from fairlead.core.job_states import TRANSITIONS, JobState
 from fairlead.settings import setting_names
 
 ROOT = Path(__file__).parents[2]
@@ -90,6 +90,12 @@ def test_the_arrows_name_events_that_exist():
     named = {word for row in re.findall(r"(?m)^\| [a-z] \|.*$", concepts) for word in re.findall(r"`([A-Z]\w+)`", row)}
     assert named
     assert named <= {event.__name__ for event in EVENT_TYPES}
+
+
+def test_every_arrow_names_the_events_by_which_it_happens():
+    concepts = (ROOT / "docs/concepts.md").read_text()
+    rows = dict(re.findall(r"(?m)^\| ([a-z]) \| .* \| (.*) \|$", concepts))
+    assert [move for move in TRANSITIONS if f"`{move.event.__name__}`" not in rows[move.arrow]] == []
 
 
 def test_the_documents_speak_of_no_command_that_is_not_there():
