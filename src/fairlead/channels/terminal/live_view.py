@@ -210,7 +210,7 @@ class TerminalLiveView:
                 self._flush()
                 await show_sent(self._client, self._screen, self._options, event)
             case w.NotSteered() if self.is_told_to_wait:
-                self.is_told_to_wait = False  # a later one is news
+                self.is_told_to_wait = False  # the person knows of this text; the next one is news
             case w.NotSteered():
                 reason = describe_reason(event.reason, self._lang, event.detail)
                 self._screen.say(say(self._lang, "status.steer.waits", reason=reason), "yellow")

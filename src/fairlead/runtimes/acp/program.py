@@ -157,7 +157,7 @@ class AgentProgram:
             ) as process:
                 self._process = process
                 self._started.set()
-                if not self.is_ended_by_us:  # whoever ended it meanwhile may have been cancelled, and wait no longer
+                if not self.is_ended_by_us:  # else leaving the block ends it: `end` may have been cancelled since
                     await self._converse(module, process, alone)
 
     async def _wait_for_start(self, pause: float, alone: AsyncExitStack) -> bool:

@@ -263,9 +263,8 @@ async def change_session(visit: Visit) -> str:
             await visit.command(requests.AgentModel(choice), r.ModelSet, caller)
         case "mode" if choice:
             await visit.command(requests.AgentMode(choice), r.ModeSet, caller)
-            visit.feed.note(
-                RecordChanged(what="session", session_key=session.session_key)
-            )  # no fact of ours: the agent's
+            # The journal has no fact of it, so the page is told here: the mode is the agent's own.
+            visit.feed.note(RecordChanged(what="session", session_key=session.session_key))
         case other:
             raise error(Code.E_INVALID_ARGS, f"There is no action {other[:40]!r}, or nothing was chosen for it.")
     return session_path(visit.parts["session"])
