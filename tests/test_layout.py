@@ -207,7 +207,7 @@ RULES = {
     "runtimes/acp/test_contract.py": "what every runtime keeps, with an agent that speaks ACP",
     "runtimes/test_contract.py": "what every runtime keeps",
     "store/test_earlier_version.py": "a state that an earlier version wrote",
-    "test_code_rules.py": "broad excepts and unowned tasks",
+    "test_code_rules.py": "broad excepts, unowned tasks, names, what core imports",
     "test_layout.py": "this file",
     "test_struct_calls.py": "calls with many positional arguments",
     "test_traceability.py": "the table of requirements",
