@@ -122,6 +122,23 @@ def test_every_file_that_the_contributing_guide_names_is_there():
     assert [path for path in sorted(paths) if not any((top / path).exists() for top in (ROOT, SOURCE))] == []
 
 
+def is_defined_in(path: Path, name: str) -> bool:
+    """As a class, a function, a value, or a name that the module offers in `__all__`."""
+    definition = rf"(?m)^ *(?:class|(?:async )?def) {name}\b|^ *{name}(?:: .*)? = |^ *\"{name}\",$"
+    return path.exists() and re.search(definition, path.read_text()) is not None
+
+
+def test_what_the_contributing_guide_says_is_in_a_file_is_there():
+    """`make_channels` of `real_machine.py`, `ports.Runtime`; NAME stands for something new."""
+    prose = " ".join("".join((ROOT / "CONTRIBUTING.md").read_text().split("```")[::2]).split())
+    in_files = re.findall(r"`(\w+)` (?:of|in) `([\w/]+\.py)`", prose)
+    in_modules = [(name, f"{module}.py") for module, name in re.findall(r"`(\w+)\.([A-Z]\w+)`", prose)]
+    named = [*in_files, *in_modules]
+    assert len(named) > 15
+    places = {(name, path): (ROOT / path, SOURCE / path) for name, path in named}
+    assert [pair for pair, paths in places.items() if not any(is_defined_in(path, pair[0]) for path in paths)] == []
+
+
 def documented_selections() -> list[str]:
     text = (ROOT / "CONTRIBUTING.md").read_text()
     return [arguments.strip() for arguments in re.findall(r"(?m)^\.venv/bin/pytest ([^#\n]+)", text)]
