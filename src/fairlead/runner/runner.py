@@ -105,7 +105,7 @@ class RunnerBook:
             self.state.apply(fact)
         journal.facts.clear()
 
-    def note(self, *facts: RunnerFact) -> int:
+    def apply_now(self, *facts: RunnerFact) -> int:
         number = self._journal.append(self.now(), facts)
         for fact in facts:
             self.state.apply(fact)
@@ -231,10 +231,10 @@ class Runner:
                     "this journal is not continued", message=f"{len(state.turns)} turns were with another runner"
                 )
             founded = RunnerFounded(runner_id=self._parts.make_token(), machine=self._parts.machine)
-            await self._book.until_durable(self._book.note(founded))
+            await self._book.until_durable(self._book.apply_now(founded))
         lost = end_lost_turns(state)
         if lost:
-            await self._book.until_durable(self._book.note(*lost))
+            await self._book.until_durable(self._book.apply_now(*lost))
         self.turns.mark_durable()
         await self._claim.claim(state.epoch)
         self._endpoint = LinkEndpoint(
@@ -247,7 +247,7 @@ class Runner:
         )
 
     async def _record_epoch(self, epoch: int, token: str) -> None:
-        self._recorded = self._book.note(EpochBegun(epoch=epoch, token=token))
+        self._recorded = self._book.apply_now(EpochBegun(epoch=epoch, token=token))
         await self._book.until_durable(self._recorded)
 
     async def _until_ended(self) -> None:
@@ -325,7 +325,7 @@ class Runner:
     # --- machines.endpoint.LinkOwner
 
     def on_new_peer(self, epoch: int) -> None:
-        self._book.note(DaemonMet(epoch=epoch))
+        self._book.apply_now(DaemonMet(epoch=epoch))
         self.turns.forget_listener()
         self._say_hello()
         self.turns.announce_all()
@@ -412,7 +412,7 @@ class Runner:
         state = self._book.state
         if hello.step <= state.daemon_step:
             return 0
-        return self._book.note(DaemonMet(epoch=state.daemon_epoch, step=hello.step, token=hello.token))
+        return self._book.apply_now(DaemonMet(epoch=state.daemon_epoch, step=hello.step, token=hello.token))
 
     def _in_order(self, session_key: str, work: Any) -> None:
         """What one session is told happens in the order of the orders."""
