@@ -27,8 +27,8 @@ from fairlead.nats_wire.join_line import Joining
 from fairlead.nats_wire.runner_wire import RunnerWire
 from fairlead.observe import JobLogDirectory, Redactor, log, start_logging
 from fairlead.runner.added_agents import AddedAgents
-from fairlead.runner.call_answers import RealAnswers
-from fairlead.runner.file_answers import FileAnswers
+from fairlead.runner.call_handler import RealCallHandler
+from fairlead.runner.file_call_handler import FileCallHandler
 from fairlead.runner.remote_tools import RemoteTools
 from fairlead.runner.runner import Runner, RunnerBook, RunnerParts
 from fairlead.runner.runtimes import RunnerRuntimes
@@ -133,7 +133,7 @@ async def _make_runner(
     git = Git(os.environ)
     stack.callback(git.close)
     trees = _make_trees(settings, git)
-    answers = RealAnswers(runtimes, RealDirectories(directory), inputs)
+    handler = RealCallHandler(runtimes, RealDirectories(directory), inputs)
     runner = Runner(
         RunnerParts(
             machine=joining.name,
@@ -142,7 +142,7 @@ async def _make_runner(
             runtimes=runtimes,
             inputs=inputs,
             images=blobs,
-            calls=_make_answers(settings, answers, agents, git, trees),
+            calls=_make_call_handler(settings, handler, agents, git, trees),
             trees=trees,
             make_token=lambda: token_hex(8),
             version=__version__,
@@ -174,10 +174,10 @@ def _make_trees(settings: Settings, git: Git) -> WorkTrees:
     return GitWorkTrees(git, settings.runner_dir, limits=limits, home=Path.home())
 
 
-def _make_answers(
-    settings: Settings, others: RealAnswers, agents: SeparatedAgents, git: Git, trees: WorkTrees
-) -> FileAnswers:
-    return FileAnswers(
+def _make_call_handler(
+    settings: Settings, others: RealCallHandler, agents: SeparatedAgents, git: Git, trees: WorkTrees
+) -> FileCallHandler:
+    return FileCallHandler(
         others,
         trees=trees,
         worktrees=RealWorktrees(

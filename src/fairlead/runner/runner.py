@@ -66,10 +66,10 @@ REWRITE_BYTES: Final = 4 << 20
 _ORDERS: Final = msgspec.json.Decoder(Order)
 
 
-class CallAnswers(Protocol):
-    """Answers the daemon's questions about this machine."""
+class CallHandler(Protocol):
+    """Handles the calls of the daemon that are about this machine."""
 
-    async def answer(self, name: str, args: dict[str, Any]) -> Any:
+    async def handle(self, name: str, args: dict[str, Any]) -> Any:
         """Raises FairleadError, CallRefused."""
         ...
 
@@ -143,7 +143,7 @@ class RunnerParts(msgspec.Struct, frozen=True, kw_only=True):
     runtimes: RunnerRuntimes
     inputs: TurnInputs
     images: Blobs
-    calls: CallAnswers
+    calls: CallHandler
     make_token: Callable[[], str]
     version: str = ""
     slots: int = 1
@@ -387,7 +387,7 @@ class Runner:
             case EndSession():
                 self._in_order(order.session_key, self._end_session(order))
             case MachineCall():
-                self._tasks.start(self._answer(order, self.link_id), name=order.name)
+                self._tasks.start(self._handle_call(order, self.link_id), name=order.name)
             case ToolReplied():
                 if self._parts.tools is not None:
                     self._parts.tools.on_reply(order)
@@ -441,15 +441,15 @@ class Runner:
         if runtime is not None:
             await runtime.end_session(order.session_key, "kill" if order.how == "kill" else "stop")
 
-    async def _answer(self, call: MachineCall, link: tuple[int, int]) -> None:
+    async def _handle_call(self, call: MachineCall, link: tuple[int, int]) -> None:
         try:
-            result = await self._parts.calls.answer(call.name, call.args)
+            result = await self._parts.calls.handle(call.name, call.args)
             replied = Replied(call_id=call.call_id, result=msgspec.to_builtins(result))
         except CallRefused as refused:
             replied = Replied(call_id=call.call_id, code=refused.code, message=refused.message, details=refused.details)
         except FairleadError as fault:
             replied = Replied(call_id=call.call_id, code=fault.code, message=fault.message)
-        except Exception as fault:  # whatever breaks, the daemon waits for an answer
+        except Exception as fault:  # whatever breaks, the daemon waits for a result
             log_failure("a call of the daemon crashed", fault, call=call.name)
             replied = Replied(call_id=call.call_id, code=Code.E_INTERNAL, message=f"{type(fault).__name__}: {fault}")
         if self.is_up and link == self.link_id:

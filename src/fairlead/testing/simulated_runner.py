@@ -37,7 +37,7 @@ class PlainInputs:
 
 
 class NoCalls:
-    async def answer(self, name: str, args: dict[str, Any]) -> Any:
+    async def handle(self, name: str, args: dict[str, Any]) -> Any:
         del args
         raise error(Code.E_INTERNAL, f"{name} is not answered here.")
 

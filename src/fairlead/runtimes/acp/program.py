@@ -33,9 +33,9 @@ CANCEL_GRACE: Final = Grace(end_of_input=0.8, terminate=0.6)
 class ProgramOwner(Listener, Protocol):
     """Hears what the agent says, answers what it asks, and is told what becomes of its program."""
 
-    async def answer_permission(self, params: Any) -> dict[str, Any]: ...
+    async def respond_to_permission(self, params: Any) -> dict[str, Any]: ...
 
-    async def answer_form(self, params: Any) -> dict[str, Any]: ...
+    async def respond_to_form(self, params: Any) -> dict[str, Any]: ...
 
     def note_initialized(self, agent: wire.Initialized) -> None: ...
 
@@ -175,7 +175,7 @@ class AgentProgram:
         owner = self._owner
         self._transport = AgentTransport(process, owner)
         connection: AcpConnection = module.AcpConnection(
-            self._transport, on_permission=owner.answer_permission, on_form=owner.answer_form
+            self._transport, on_permission=owner.respond_to_permission, on_form=owner.respond_to_form
         )
         self._connection = connection
         try:
