@@ -11,7 +11,7 @@ from fairlead.kit.files import REAL_DISK
 from fairlead.nats_wire.join_line import Joining, read_joining
 from fairlead.nats_wire.runner_wire import RunnerWire
 from fairlead.real_runner import RunnerClock
-from fairlead.runner.call_answers import RealAnswers
+from fairlead.runner.call_handler import RealCallHandler
 from fairlead.runner.runner import Runner, RunnerBook, RunnerParts
 from fairlead.runner.runtimes import RunnerRuntimes
 from fairlead.runner.turn_inputs import RealInputs
@@ -45,7 +45,7 @@ def make_runner(joining: Joining, directory: Path) -> Runner:
             runtimes=echo,
             inputs=RealInputs(directory, machine=joining.name, wire=wire, blobs=blobs, disk=REAL_DISK, mark=mark),
             images=blobs,
-            calls=RealAnswers(echo, RealDirectories(directory)),
+            calls=RealCallHandler(echo, RealDirectories(directory)),
             make_token=lambda: token_hex(8),
             version="bench",
             slots=SLOTS,

@@ -1,6 +1,8 @@
-"""Writes what can be read off the code into docs/reference.md and .env.example. `--check` only says what is stale.
+"""Writes what can be read off the code into docs/reference.md, docs/concepts.md and .env.example. `--check` only says
+what is stale.
 
 Tables stand between `<!-- begin NAME -->` and `<!-- end NAME -->`; everything else in the reference is written by hand.
+Of the concepts, the drawing of a job's states is made: `job_states` draws it.
 """  # noqa: INP001 - a script, not a package
 
 import argparse
@@ -14,6 +16,7 @@ from typing import Final
 
 import click
 from click.testing import CliRunner
+from job_states import CONCEPTS, with_diagram
 
 from fairlead import settings
 from fairlead.channels.http.errors import status_of
@@ -207,7 +210,11 @@ def with_tables(text: str) -> str:
 
 
 def wanted() -> dict[Path, str]:
-    return {REFERENCE: with_tables(REFERENCE.read_text()), ENV_EXAMPLE: env_example()}
+    return {
+        REFERENCE: with_tables(REFERENCE.read_text()),
+        CONCEPTS: with_diagram(CONCEPTS.read_text()),
+        ENV_EXAMPLE: env_example(),
+    }
 
 
 def stale() -> list[str]:

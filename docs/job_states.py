@@ -1,4 +1,4 @@
-"""Draws the states of a job for docs/concepts.md from the table in fairlead.core.job_states."""  # noqa: INP001 - a script, not a package
+"""Draws the states of a job for docs/concepts.md from the table in fairlead.core.job_states, for `generate`."""  # noqa: INP001 - a script, not a package
 
 from pathlib import Path
 
@@ -12,15 +12,6 @@ def diagram() -> str:
     return "\n".join(("stateDiagram-v2", *arrows, ""))
 
 
-def arrow_events() -> dict[str, str]:
-    """The journal event of each arrow, by its letter."""
-    return {move.arrow: move.event.__name__ for move in TRANSITIONS}
-
-
 def with_diagram(document: str) -> str:
     before, fence, rest = document.partition("```mermaid\n")
     return before + fence + diagram() + "```" + rest.partition("```")[2]
-
-
-if __name__ == "__main__":
-    CONCEPTS.write_text(with_diagram(CONCEPTS.read_text()))

@@ -1,7 +1,8 @@
-"""Rules that no linter knows: broad excepts give their reason, and every task has an owner."""
+"""Rules that no linter knows: broad excepts give their reason, every task has an owner, core imports one library."""
 
 import ast
 import re
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
@@ -40,6 +41,23 @@ def test_the_rules_see_what_they_forbid():
     assert list(unexplained("try:\n    f()\nexcept (OSError, BaseException):\n    raise\n")) == [3]
     assert list(unexplained("try:\n    f()\nexcept OSError:\n    pass\n")) == []
     assert list(started_tasks("task = asyncio.get_running_loop().create_task(f())\n")) == [1]
+
+
+def outside_names(source: str) -> Iterator[str]:
+    """The libraries that a module imports, by the first part of their names."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield (node.module or "").partition(".")[0]
+
+
+def test_core_needs_msgspec_and_nothing_else_from_outside():
+    """import-linter forbids the libraries of today; this forbids every other one too."""
+    names = {
+        name for path in MODULES if path.is_relative_to(SOURCE / "core") for name in outside_names(path.read_text())
+    }
+    assert names - sys.stdlib_module_names == {"fairlead", "msgspec"}
 
 
 def found_by(rule: Callable[[str], Iterator[int]], modules: Iterable[Path]) -> list[str]:

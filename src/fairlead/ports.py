@@ -648,8 +648,8 @@ class View(Protocol):
         """The sessions that this one started and that have something to do."""
         ...
 
-    def talk(self, session_key: str) -> list[JobView]:
-        """The session's recent jobs, oldest first, without their texts. Costs as much as the session has."""
+    def session_jobs(self, session_key: str) -> list[JobView]:
+        """As `history`, but for texts on their way into a turn. Costs as much as the session has, not as the state."""
         ...
 
     async def find_texts(self, caller: Caller, words: str, *, before: int | None = None) -> TextPage:

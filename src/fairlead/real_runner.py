@@ -15,7 +15,7 @@ import msgspec
 from fairlead import __version__
 from fairlead.core import timestamps
 from fairlead.core.agents import ConfiguredAgent
-from fairlead.core.machines.runner_state import RUNNER_FACTS
+from fairlead.core.machines.runner_state import RUNNER_FACTS, RunnerState, named_files
 from fairlead.errors import Code, FairleadError, error
 from fairlead.git.command import Git
 from fairlead.git.tree_status import FileLimits
@@ -27,8 +27,8 @@ from fairlead.nats_wire.join_line import Joining
 from fairlead.nats_wire.runner_wire import RunnerWire
 from fairlead.observe import JobLogDirectory, Redactor, log, start_logging
 from fairlead.runner.added_agents import AddedAgents
-from fairlead.runner.call_answers import RealAnswers
-from fairlead.runner.file_answers import FileAnswers
+from fairlead.runner.call_handler import RealCallHandler
+from fairlead.runner.file_call_handler import FileCallHandler
 from fairlead.runner.remote_tools import RemoteTools
 from fairlead.runner.runner import Runner, RunnerBook, RunnerParts
 from fairlead.runner.runtimes import RunnerRuntimes
@@ -123,17 +123,17 @@ async def _make_runner(
     added = AddedAgents(AgentsFile(directory, disk), catalogue)
     added.begin()
     stack.push_async_callback(catalogue.aclose)
-    _remove_old_files(directory, added.agents.values())
+    blobs = FileBlobs(directory, disk=disk, offload=asyncio.to_thread)
+    _remove_old_files(directory, added.agents.values(), blobs, book.state)
     runtimes = RunnerRuntimes(catalogue.runtimes, added)
     wire = RunnerWire(joining.address, name=joining.name, machine_id=joining.machine_id)
     stack.push_async_callback(wire.aclose)
-    blobs = FileBlobs(directory, disk=disk, offload=asyncio.to_thread)
     inputs = RealInputs(directory, machine=joining.name, wire=wire, blobs=blobs, disk=disk, mark=mark, give=agents.give)
     calls = RemoteTools(settings.agent_tools)
     git = Git(os.environ)
     stack.callback(git.close)
     trees = _make_trees(settings, git)
-    answers = RealAnswers(runtimes, RealDirectories(directory), inputs)
+    handler = RealCallHandler(runtimes, RealDirectories(directory), inputs)
     runner = Runner(
         RunnerParts(
             machine=joining.name,
@@ -142,7 +142,7 @@ async def _make_runner(
             runtimes=runtimes,
             inputs=inputs,
             images=blobs,
-            calls=_make_answers(settings, answers, agents, git, trees),
+            calls=_make_call_handler(settings, handler, agents, git, trees),
             trees=trees,
             make_token=lambda: token_hex(8),
             version=__version__,
@@ -157,12 +157,14 @@ async def _make_runner(
     return runner
 
 
-def _remove_old_files(directory: Path, agents: Iterable[ConfiguredAgent]) -> None:
-    """At a start, when no agent runs: versions that were replaced or removed while the last runner used them."""
+def _remove_old_files(directory: Path, agents: Iterable[ConfiguredAgent], blobs: FileBlobs, state: RunnerState) -> None:
+    """At a start, when no agent runs: versions that were replaced or removed while the last runner used them, and the
+    pictures and sent files of turns that are settled."""
     try:
         AgentFiles(directory).forget_unnamed(agents)
+        blobs.forget_unnamed(named_files(state))
     except OSError as fault:  # files that nobody uses are no reason not to start
-        log.warning("files of old agents stay", message=str(fault))
+        log.warning("files of old agents and turns stay", message=str(fault))
 
 
 def _make_trees(settings: Settings, git: Git) -> WorkTrees:
@@ -172,10 +174,10 @@ def _make_trees(settings: Settings, git: Git) -> WorkTrees:
     return GitWorkTrees(git, settings.runner_dir, limits=limits, home=Path.home())
 
 
-def _make_answers(
-    settings: Settings, others: RealAnswers, agents: SeparatedAgents, git: Git, trees: WorkTrees
-) -> FileAnswers:
-    return FileAnswers(
+def _make_call_handler(
+    settings: Settings, others: RealCallHandler, agents: SeparatedAgents, git: Git, trees: WorkTrees
+) -> FileCallHandler:
+    return FileCallHandler(
         others,
         trees=trees,
         worktrees=RealWorktrees(

@@ -65,7 +65,7 @@ class WorkTrees(Protocol):
     async def costs(self) -> list[TreeCost]: ...
 
 
-class _NoTrees:  # the port's names, of which nothing is made
+class _NoTrees:  # where there is no git: every method of the port, and no snapshot
     async def snapshot(self, *_: object, **__: object) -> TreeSnapshot | None:
         return None
 

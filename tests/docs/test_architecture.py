@@ -1,6 +1,7 @@
 """The drawings of docs/architecture.md name what is there: every package, and no other."""
 
 import re
+import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -23,15 +24,24 @@ def test_the_drawing_of_the_packages_shows_each_of_them():
     assert drawn == names_in(SOURCE)
 
 
-def test_the_parts_of_flow_are_those_that_are_there():
-    rows = set(re.findall(r"(?m)^\| `flow/(\w+)` \|", TEXT))
-    assert rows == names_in(SOURCE / "flow") - {"bindings"}
+def layer_of(name: str, container: str) -> int:
+    """How far down import-linter holds this module or package."""
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    [layers] = [each["layers"] for each in contracts if each.get("containers") == [container]]
+    return next(number for number, layer in enumerate(layers) if name in layer.split(" | "))
 
 
-def test_the_parts_of_the_discord_channel_are_those_that_are_there():
-    table = TEXT.partition("Inside `channels/discord`:")[2].partition("`channels/push`")[0]
-    rows = {name for row in re.findall(r"(?m)^\| (`.*?) \|", table) for name in re.findall(r"`(\w+)`", row)}
-    assert rows == names_in(SOURCE / "channels/discord") - {"setup"}
+def test_the_parts_of_flow_are_those_that_are_there_from_top_to_bottom():
+    rows = re.findall(r"(?m)^\| `flow/(\w+)` \|", TEXT)
+    assert set(rows) == names_in(SOURCE / "flow") - {"bindings"}
+    assert rows == sorted(rows, key=lambda name: layer_of(name, "fairlead.flow"))
+
+
+def test_the_parts_of_the_discord_channel_are_those_that_are_there_from_top_to_bottom():
+    table = TEXT.partition("Inside `channels/discord`")[2].partition("`channels/push`")[0]
+    rows = [name for row in re.findall(r"(?m)^\| (`.*?) \|", table) for name in re.findall(r"`(\w+)`", row)]
+    assert set(rows) == names_in(SOURCE / "channels/discord")
+    assert rows == sorted(rows, key=lambda name: layer_of(name, "fairlead.channels.discord"))
 
 
 def test_every_module_that_the_page_names_is_there():

@@ -12,7 +12,7 @@ import pytest
 
 from fairlead.cli import main as cli
 from fairlead.core.events import EVENT_TYPES
-from fairlead.core.job_states import JobState
+from fairlead.core.job_states import TRANSITIONS, JobState
 from fairlead.settings import setting_names
 
 ROOT = Path(__file__).parents[2]
@@ -92,6 +92,12 @@ def test_the_arrows_name_events_that_exist():
     assert named <= {event.__name__ for event in EVENT_TYPES}
 
 
+def test_every_arrow_names_the_events_by_which_it_happens():
+    concepts = (ROOT / "docs/concepts.md").read_text()
+    rows = dict(re.findall(r"(?m)^\| ([a-z]) \| .* \| (.*) \|$", concepts))
+    assert [move for move in TRANSITIONS if f"`{move.event.__name__}`" not in rows[move.arrow]] == []
+
+
 def test_the_documents_speak_of_no_command_that_is_not_there():
     reference = (ROOT / "docs/reference.md").read_text()
     for document in DOCUMENTS:
@@ -114,6 +120,23 @@ def test_every_file_that_the_contributing_guide_names_is_there():
     paths = {word for word in words if "NAME" not in word}
     assert len(paths) > 20
     assert [path for path in sorted(paths) if not any((top / path).exists() for top in (ROOT, SOURCE))] == []
+
+
+def is_defined_in(path: Path, name: str) -> bool:
+    """As a class, a function, a value, or a name that the module offers in `__all__`."""
+    definition = rf"(?m)^ *(?:class|(?:async )?def) {name}\b|^ *{name}(?:: .*)? = |^ *\"{name}\",$"
+    return path.exists() and re.search(definition, path.read_text()) is not None
+
+
+def test_what_the_contributing_guide_says_is_in_a_file_is_there():
+    """`make_channels` of `real_machine.py`, `ports.Runtime`; NAME stands for something new."""
+    prose = " ".join("".join((ROOT / "CONTRIBUTING.md").read_text().split("```")[::2]).split())
+    in_files = re.findall(r"`(\w+)` (?:of|in) `([\w/]+\.py)`", prose)
+    in_modules = [(name, f"{module}.py") for module, name in re.findall(r"`(\w+)\.([A-Z]\w+)`", prose)]
+    named = [*in_files, *in_modules]
+    assert len(named) > 15
+    places = {(name, path): (ROOT / path, SOURCE / path) for name, path in named}
+    assert [pair for pair, paths in places.items() if not any(is_defined_in(path, pair[0]) for path in paths)] == []
 
 
 def documented_selections() -> list[str]:

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 import pytest
 
-from fairlead.git.command import Git, GitCalls, GitFailed, GitMissing, GitPlace, programs_of
+from fairlead.git.command import Git, GitCalls, GitFailed, GitMissing, GitPlace
 from tests.git.harness import git, make_repository
 
 pytestmark = pytest.mark.req("F1")
@@ -115,29 +115,6 @@ def test_no_hook_monitor_or_signer_of_the_repository_runs(tmp_path: Path):
     assert [path.name for path in tmp_path.rglob("*.ran")] == []
     git(repository, "status")
     assert "core.fsmonitor.ran" in [path.name for path in tmp_path.rglob("*.ran")], "the trap works for others"
-
-
-def test_filters_and_merge_drivers_that_the_repository_names_are_found_and_turned_off(tmp_path: Path):
-    repository = make_repository(tmp_path / "app")
-    for name in ("plain", "a=b", 'qu"o te', "x.y"):
-        git(repository, "config", f"filter.{name}.smudge", str(trap(tmp_path, "smudge")))
-        git(repository, "config", f"filter.{name}.required", "true")
-    git(repository, "config", "include.path", str(tmp_path / "more"))
-    (tmp_path / "more").write_text(f'[merge "mine"]\n\tdriver = {trap(tmp_path, "driver")}\n')
-    (repository / ".gitattributes").write_text("*.md filter=a=b\nREADME.md filter=plain\n")
-    place = GitPlace(directory=str(repository))
-
-    def check_out(calls: GitCalls) -> tuple[tuple[str, str], ...]:
-        off = programs_of(calls, place)
-        (repository / "README.md").unlink()
-        calls.run(["checkout", "--", "README.md"], place=GitPlace(directory=str(repository), config=off))
-        return off
-
-    off = work(check_out)
-    assert (repository / "README.md").read_text() == "hello\n"
-    assert [path.name for path in tmp_path.rglob("*.ran")] == []
-    assert ("filter.a=b.smudge", "") in off
-    assert ("merge.mine.driver", "false") in off
 
 
 def test_a_command_that_takes_too_long_is_ended_and_leaves_no_lock(tmp_path: Path):

@@ -25,7 +25,7 @@ from fairlead.machines.hub import Machines
 from fairlead.machines.remote_runtime import RemoteRuntime
 from fairlead.ports import Runtime, ToolHandler
 from fairlead.runner.remote_tools import RemoteTools
-from fairlead.runner.runner import CallAnswers, Runner, RunnerBook, RunnerParts
+from fairlead.runner.runner import CallHandler, Runner, RunnerBook, RunnerParts
 from fairlead.runner.runtimes import AgentSource, RunnerRuntimes
 from fairlead.runtimes.echo import EchoRuntime
 from fairlead.store.small_journal import SmallJournal
@@ -114,12 +114,12 @@ class Records:
 class Stage:
     """`server` between the two; `disk` is the runner's."""
 
-    def __init__(self, *, calls: CallAnswers | None = None, runtimes: Mapping[str, Runtime] | None = None) -> None:
+    def __init__(self, *, calls: CallHandler | None = None, runtimes: Mapping[str, Runtime] | None = None) -> None:
         self.server = MemoryServer()
         self.disk = SimulatedDisk()
         make_private_directory(HERE, disk=self.disk)
         self.records = Records()
-        self.calls: CallAnswers = calls or NoCalls()
+        self.calls: CallHandler = calls or NoCalls()
         self.runtimes: Mapping[str, Runtime] = runtimes or {"echo": EchoRuntime()}
         self.source: AgentSource | None = None
         self.tools = RemoteTools()

@@ -16,7 +16,7 @@ from fairlead.core.ids import JobId
 from fairlead.core.machines import messages
 from fairlead.core.machines.messages import SentFile
 from fairlead.errors import Code
-from fairlead.runner.call_answers import RealAnswers
+from fairlead.runner.call_handler import RealCallHandler
 from fairlead.runner.runtimes import RunnerRuntimes
 from fairlead.runtimes.echo import EchoRuntime
 from fairlead.store.directories import RealDirectories
@@ -152,7 +152,7 @@ async def test_an_interruption_and_further_words_reach_the_turn_that_runs():
 
 
 class SteerAnswers:
-    async def answer(self, name: str, args: dict[str, object]) -> object:
+    async def handle(self, name: str, args: dict[str, object]) -> object:
         assert name == "steer"
         assert msgspec.convert(args["steer"], Steer).text == "and this"
         return engine.SteerResult("taken")
@@ -217,7 +217,7 @@ class SteerableEcho(EchoRuntime):
 
 
 class Inbox:
-    """runner.call_answers.SessionInbox that lays nothing down."""
+    """runner.call_handler.SessionInbox that lays nothing down."""
 
     async def lay_out(
         self, files: Sequence[SentFile], *, session_key: str, job_id: str
@@ -229,7 +229,8 @@ class Inbox:
 async def test_words_for_a_turn_that_runs_reach_its_agent_there_with_their_files():
     echo = SteerableEcho()
     stage = Stage(
-        calls=RealAnswers(RunnerRuntimes({"echo": echo}), RealDirectories(Path("/")), Inbox()), runtimes={"echo": echo}
+        calls=RealCallHandler(RunnerRuntimes({"echo": echo}), RealDirectories(Path("/")), Inbox()),
+        runtimes={"echo": echo},
     )
     with NamedTemporaryFile() as sent:
         sent.write(b"a picture")

@@ -22,7 +22,7 @@ from fairlead.machines.hub import Machines
 from fairlead.machines.remote_trees import FilesAcross, TreesAcross
 from fairlead.machines.remote_worktrees import WorktreesAcross
 from fairlead.ports import NO_FILES, NO_WORKTREES, TakenBranch
-from fairlead.runner.file_answers import FileAnswers
+from fairlead.runner.file_call_handler import FileCallHandler
 from fairlead.store.directories import RealDirectories
 from fairlead.store.project_files import RealProjectFiles
 from fairlead.testing.trees import FakeTrees
@@ -37,7 +37,7 @@ class DirectoryAnswers:
     def __init__(self, directory: Path) -> None:
         self._directories = RealDirectories(directory)
 
-    async def answer(self, name: str, args: dict[str, str]) -> object:
+    async def handle(self, name: str, args: dict[str, str]) -> object:
         assert name == "directories.inspect"
         return self._directories.inspect(args["path"])
 
@@ -46,7 +46,7 @@ class DirectoryAnswers:
 async def machine_with_git(tmp_path: Path) -> AsyncIterator[Machines]:
     (tmp_path / "home").mkdir()
     program = Git({**os.environ, **PERSON})
-    answers = FileAnswers(
+    handler = FileCallHandler(
         DirectoryAnswers(tmp_path / "runner"),
         trees=GitWorkTrees(program, tmp_path / "runner", limits=FileLimits(), home=tmp_path / "home"),
         worktrees=RealWorktrees(
@@ -55,7 +55,7 @@ async def machine_with_git(tmp_path: Path) -> AsyncIterator[Machines]:
         files=RealProjectFiles(asyncio.to_thread),
         directory=tmp_path / "runner" / "trees of sessions",
     )
-    stage = Stage(calls=answers)
+    stage = Stage(calls=handler)
     try:
         async with stage.daemon() as hub, stage.runner():
             await stage.remote_echo(hub)

@@ -27,6 +27,6 @@ def errors_end_the_command() -> Generator[None]:
             Code.E_CONFIG: EXIT_CONFIG,
             Code.E_JOURNAL_BROKEN: EXIT_CONFIG,
             Code.E_MACHINE_REMOVED: EXIT_CONFIG,
-            Code.E_RUNNER_SUPERSEDED: EXIT_CONFIG,  # started again, it would supersede the other one, and so on
+            Code.E_RUNNER_SUPERSEDED: EXIT_CONFIG,  # a restart would supersede the other runner, and so on
         }
         sys.exit(codes.get(fault.code, EXIT_FAILED))

@@ -34,6 +34,6 @@ def _snapshots(state: State) -> Iterator[tuple[str, str, str]]:
             yield job.project_path, snapshot_name(state.state_id, job.job_id, "end"), job.tree.end.commit
     for undo in state.undos.values():
         if not undo.after:
-            continue  # only what was said was taken back
+            continue  # this undo changed no files: it took back what the agent remembers
         yield undo.project_path, undo_name(state.state_id, undo.undo_id, "before"), undo.before
         yield undo.project_path, undo_name(state.state_id, undo.undo_id, "after"), undo.after

@@ -2,7 +2,8 @@
 
 1. Git that the daemon runs has the daemon's rights, and a confined agent can write its project's `.git/config`, hooks
    and `.gitattributes`. So no program that stands there is executed: hooks, monitors, editors, signers and helpers are
-   turned off for every command, and `programs_of` finds what a command that checks out or merges must turn off besides.
+   turned off for every command, and filters and merge drivers are never found, because a command that would run them
+   reads a configuration of ours instead of the project's (`safe_common_dir`, `private_repository`).
    What git starts inside a submodule does not get this configuration: let no command go there (`status` and `diff` with
    `--ignore-submodules=dirty`, nothing with `--recurse-submodules`).
 2. Neither the daemon's GIT_ variables nor the person's and the machine's configuration are seen.
@@ -74,10 +75,6 @@ _SAFE_VARIABLES: Final = {
 }
 _PASSED_ON: Final = ("PATH", "TMPDIR")
 _DISK_FULL: Final = ("No space left on device", "Disk quota exceeded")
-_PROGRAM_KEYS: Final = r"^(filter\..*\.(clean|smudge|process|required)|merge\..*\.driver|diff\..*\.(command|textconv))$"
-_WITHOUT: Final = {"required": "false", "driver": "false"}
-"""What a program's key is set to instead. A filter without a command changes nothing; a merge driver must say no."""
-
 _PARTS: Final = ((0, "KEY"), (1, "VALUE"))
 
 MOST_OUTPUT: Final = 512 * 1024 * 1024
@@ -295,13 +292,6 @@ def _as_variables(config: Sequence[tuple[str, str]]) -> dict[str, str]:
     """Not by `-c`, where a name with an equals sign means another one."""
     numbered = {f"GIT_CONFIG_{part}_{i}": pair[at] for i, pair in enumerate(config) for at, part in _PARTS}
     return {"GIT_CONFIG_COUNT": str(len(config)), **numbered}
-
-
-def programs_of(calls: GitCalls, place: GitPlace) -> tuple[tuple[str, str], ...]:
-    """The configuration that turns off every filter, merge and diff program which the repository at `place` names."""
-    found = calls.run(["config", "-z", "--name-only", "--get-regexp", _PROGRAM_KEYS], place=place, codes=(0, 1))
-    names = dict.fromkeys(os.fsdecode(found.stdout).split("\0"))
-    return tuple((name, _WITHOUT.get(name.rpartition(".")[2], "")) for name in names if name)
 
 
 def _write_some(fd: int, left: memoryview) -> memoryview:

@@ -43,7 +43,7 @@ def stamp_tree(repository: PrivateRepository) -> TreeStamp | None:
         except OSError:
             return None  # something vanished, cannot be read, or is a repository of its own
         looks += found
-        if len(looks) + len(directories) > MOST_ENTRIES:  # each of these will be one more at least
+        if len(looks) + len(directories) > MOST_ENTRIES:  # every directory that is left brings at least one look
             return None
     newest = max((look[-1] for look in looks), default=0)
     return TreeStamp(tuple(sorted(looks))) if newest < now - SETTLED_NS else None

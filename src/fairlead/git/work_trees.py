@@ -53,7 +53,7 @@ class GitWorkTrees:
     async def snapshot(
         self, project_path: str, label: str, *, limit_sec: float | None = None, begins: str = ""
     ) -> TreeSnapshot | None:
-        del begins  # here it makes no difference
+        del begins  # only another machine must know whose turn it is
 
         def take(calls: GitCalls, repository: PrivateRepository) -> TreeSnapshot:
             return take_snapshot(calls, repository, self._limits, label)

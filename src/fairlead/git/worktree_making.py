@@ -9,7 +9,6 @@
 
 import os
 from pathlib import Path
-from typing import Final
 
 from fairlead.core.worktrees import BRANCH_PREFIX, MadeWorktree, Worktree
 from fairlead.git.command import GitCalls, GitFailed
@@ -26,8 +25,6 @@ from fairlead.git.repositories import (
     unavailable,
 )
 from fairlead.git.worktree_files import WorktreeFiles
-
-NO_COMMIT: Final = ""
 
 
 class BranchTaken(Exception):  # noqa: N818 - says what happened

@@ -117,7 +117,7 @@ class RemoteMachine:
                 self._tasks.start(self.endpoint.run(), name="link")
                 await self._closed.wait()
         finally:
-            # Nothing is heard from here on: a stop must not wait for an answer.
+            # From here on the runner's answers are not read: a stop must not wait for one.
             self._is_welcome = False
             self._calls.fail_all(self._went_away())
 

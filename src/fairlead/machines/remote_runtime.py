@@ -38,10 +38,6 @@ def turn_id_of(invocation: Invocation) -> str:
     return f"{invocation.job_id}#{2 if invocation.is_second_attempt else 1}"
 
 
-def job_of_turn(turn_id: str) -> str:
-    return turn_id.partition("#")[0]
-
-
 class RemoteRuntime:
     def __init__(self, machines: Machines, machine: str, offer: AgentOffer, *, limit_sec: float) -> None:
         self.machine = machine

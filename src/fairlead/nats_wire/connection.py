@@ -47,7 +47,7 @@ FAULTS: Final = (NatsError, OSError, TimeoutError)
 """All that nats-py raises where a server is away, slow or unwilling."""
 
 
-class Silent(TimeoutError):  # noqa: N818 - says what happened
+class ServerSilent(TimeoutError):  # noqa: N818 - says what happened
     """The connection stands, and nothing comes through it."""
 
 
@@ -144,7 +144,7 @@ class NatsConnection:
                 async with asyncio.timeout(MOST_UNANSWERED_PINGS * self._ping_sec):
                     await wait_for(client.flush())
             except TimeoutError:
-                raise Silent("the server does not answer") from None
+                raise ServerSilent("the server does not answer") from None
 
     async def ask(self, subject: str, data: bytes = b"", headers: dict[str, str] | None = None) -> Msg:
         """The answer of the server, as soon as there is one: waits for the connection, and asks again where nobody

@@ -109,6 +109,6 @@ class MachineNetwork:
         account = f"{DAEMON_ACCOUNT}-{self._daemon_key.public[-8:].lower()}"
         accounts = render_accounts(self._daemon_key.public, machines, account=account)
         replace_durably(self._directory / ACCOUNTS_NAME, render_account_file(accounts), disk=self._disk)
-        # Of an earlier version. Whoever copies it must not go on with what is old.
+        # An earlier version made this file: an operator who copied it now would give the server old accounts.
         if self._disk.exists(self._directory / _OLD_ACCOUNTS_NAME):
             self._disk.unlink(self._directory / _OLD_ACCOUNTS_NAME)

@@ -9,7 +9,7 @@ from typing import Final
 
 import msgspec
 
-from fairlead.machine_ports import DAEMON, Lane
+from fairlead.machine_ports import Lane
 
 ROOT: Final = "fairlead"
 CLAIMS_BUCKET: Final = "fairlead-claims"
@@ -17,7 +17,6 @@ CLAIMS_STREAM: Final = f"KV_{CLAIMS_BUCKET}"
 RUNNER: Final = "runner"
 """The consumer of a machine's orders; `DAEMON` is that of its facts."""
 EVERY_LIVE: Final = f"{ROOT}.live.*"
-NO_DAEMON_ID: Final = frozenset({DAEMON, RUNNER})
 
 
 class MachineSubjects(msgspec.Struct, frozen=True):

@@ -14,7 +14,7 @@ class Book(Protocol):
     @property
     def state(self) -> RunnerState: ...
 
-    def note(self, *facts: RunnerFact) -> int:
+    def apply_now(self, *facts: RunnerFact) -> int:
         """Applied at once; returns the number that `until_durable` takes."""
         ...
 

@@ -66,10 +66,10 @@ REWRITE_BYTES: Final = 4 << 20
 _ORDERS: Final = msgspec.json.Decoder(Order)
 
 
-class CallAnswers(Protocol):
-    """Answers the daemon's questions about this machine."""
+class CallHandler(Protocol):
+    """Handles the calls of the daemon that are about this machine."""
 
-    async def answer(self, name: str, args: dict[str, Any]) -> Any:
+    async def handle(self, name: str, args: dict[str, Any]) -> Any:
         """Raises FairleadError, CallRefused."""
         ...
 
@@ -105,7 +105,7 @@ class RunnerBook:
             self.state.apply(fact)
         journal.facts.clear()
 
-    def note(self, *facts: RunnerFact) -> int:
+    def apply_now(self, *facts: RunnerFact) -> int:
         number = self._journal.append(self.now(), facts)
         for fact in facts:
             self.state.apply(fact)
@@ -143,7 +143,7 @@ class RunnerParts(msgspec.Struct, frozen=True, kw_only=True):
     runtimes: RunnerRuntimes
     inputs: TurnInputs
     images: Blobs
-    calls: CallAnswers
+    calls: CallHandler
     make_token: Callable[[], str]
     version: str = ""
     slots: int = 1
@@ -231,10 +231,10 @@ class Runner:
                     "this journal is not continued", message=f"{len(state.turns)} turns were with another runner"
                 )
             founded = RunnerFounded(runner_id=self._parts.make_token(), machine=self._parts.machine)
-            await self._book.until_durable(self._book.note(founded))
+            await self._book.until_durable(self._book.apply_now(founded))
         lost = end_lost_turns(state)
         if lost:
-            await self._book.until_durable(self._book.note(*lost))
+            await self._book.until_durable(self._book.apply_now(*lost))
         self.turns.mark_durable()
         await self._claim.claim(state.epoch)
         self._endpoint = LinkEndpoint(
@@ -247,7 +247,7 @@ class Runner:
         )
 
     async def _record_epoch(self, epoch: int, token: str) -> None:
-        self._recorded = self._book.note(EpochBegun(epoch=epoch, token=token))
+        self._recorded = self._book.apply_now(EpochBegun(epoch=epoch, token=token))
         await self._book.until_durable(self._recorded)
 
     async def _until_ended(self) -> None:
@@ -325,7 +325,7 @@ class Runner:
     # --- machines.endpoint.LinkOwner
 
     def on_new_peer(self, epoch: int) -> None:
-        self._book.note(DaemonMet(epoch=epoch))
+        self._book.apply_now(DaemonMet(epoch=epoch))
         self.turns.forget_listener()
         self._say_hello()
         self.turns.announce_all()
@@ -387,7 +387,7 @@ class Runner:
             case EndSession():
                 self._in_order(order.session_key, self._end_session(order))
             case MachineCall():
-                self._tasks.start(self._answer(order, self.link_id), name=order.name)
+                self._tasks.start(self._handle_call(order, self.link_id), name=order.name)
             case ToolReplied():
                 if self._parts.tools is not None:
                     self._parts.tools.on_reply(order)
@@ -412,7 +412,7 @@ class Runner:
         state = self._book.state
         if hello.step <= state.daemon_step:
             return 0
-        return self._book.note(DaemonMet(epoch=state.daemon_epoch, step=hello.step, token=hello.token))
+        return self._book.apply_now(DaemonMet(epoch=state.daemon_epoch, step=hello.step, token=hello.token))
 
     def _in_order(self, session_key: str, work: Any) -> None:
         """What one session is told happens in the order of the orders."""
@@ -441,15 +441,15 @@ class Runner:
         if runtime is not None:
             await runtime.end_session(order.session_key, "kill" if order.how == "kill" else "stop")
 
-    async def _answer(self, call: MachineCall, link: tuple[int, int]) -> None:
+    async def _handle_call(self, call: MachineCall, link: tuple[int, int]) -> None:
         try:
-            result = await self._parts.calls.answer(call.name, call.args)
+            result = await self._parts.calls.handle(call.name, call.args)
             replied = Replied(call_id=call.call_id, result=msgspec.to_builtins(result))
         except CallRefused as refused:
             replied = Replied(call_id=call.call_id, code=refused.code, message=refused.message, details=refused.details)
         except FairleadError as fault:
             replied = Replied(call_id=call.call_id, code=fault.code, message=fault.message)
-        except Exception as fault:  # whatever breaks, the daemon waits for an answer
+        except Exception as fault:  # whatever breaks, the daemon waits for a result
             log_failure("a call of the daemon crashed", fault, call=call.name)
             replied = Replied(call_id=call.call_id, code=Code.E_INTERNAL, message=f"{type(fault).__name__}: {fault}")
         if self.is_up and link == self.link_id:

@@ -96,7 +96,7 @@ class RunnerTurns:
             if order.was_taken:
                 self._tell_unknown(order)
                 return 0
-            number = self._book.note(TurnTaken(order=order))
+            number = self._book.apply_now(TurnTaken(order=order))
             self._taken_at[turn_id] = self._book.now()
             self._begin(turn_id, order, taken=number)
             self.tell_from(turn_id, order.since)
@@ -120,7 +120,7 @@ class RunnerTurns:
             self._durable.pop(turn_id, None)
             self._told.pop(turn_id, None)
             self._taken_at.pop(turn_id, None)
-        return self._book.note(TurnsSettled(turn_ids=known)) if known else 0
+        return self._book.apply_now(TurnsSettled(turn_ids=known)) if known else 0
 
     def note_answer(self, session_key: str, request_id: str) -> bool:
         """False if the agent of this session had a response to this request already, or has not asked."""
@@ -170,7 +170,7 @@ class RunnerTurns:
         if turn is None or turn.is_ended:
             return 0
         stamped = tuple(self._stamp(turn_id, event) for event in events)
-        number = self._book.note(TurnEventsNoted(turn_id=turn_id, events=stamped))
+        number = self._book.apply_now(TurnEventsNoted(turn_id=turn_id, events=stamped))
         self._book.when_durable(number, partial(self._note_durable, turn_id, len(turn.events)))
         return number
 
@@ -271,7 +271,7 @@ class RunnerTurns:
                 generation=initiated.generation,
                 agent_turn=initiated.turn_id,
             )
-            await self._book.until_durable(self._book.note(taken))
+            await self._book.until_durable(self._book.apply_now(taken))
             self.announce(taken)
         if isinstance(initiated.event, ONLY_SHOWN):
             turn = self._book.state.turns.get(turn_id)

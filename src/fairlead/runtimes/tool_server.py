@@ -141,7 +141,7 @@ class ToolServer:
         """For ever: to make a file takes longer than all else that is done before an agent's process starts."""
         try:
             while True:
-                with contextlib.suppress(OSError):  # on a full disk, whoever needs one is told
+                with contextlib.suppress(OSError):  # on a full disk, the turn that needs one makes it and fails
                     self._spare = self._spare or self._make_spare()
                 self._is_spare_wanted.clear()
                 await self._is_spare_wanted.wait()

@@ -24,7 +24,7 @@ class Speaker:
         self._listener = listener
         self._left = messages
 
-    async def act(self, world: World, life: Life) -> None:  # noqa: ARG002 - it writes whoever reads
+    async def act(self, world: World, life: Life) -> None:  # noqa: ARG002 - people write, no matter which process runs
         while self._left > 0:
             await asyncio.sleep(self._random.expovariate(1 / 30))
             self._say(world)

@@ -34,7 +34,6 @@ class MemoryServer:
         self.largest_frame = largest_frame
         self.carried = 0
         self.lost = 0
-        self.doubled = 0
         self._ends: list[MemoryWire] = []
         self._claims: dict[str, Claim] = {}
         self._blobs: dict[tuple[str, str], bytes] = {}
@@ -118,7 +117,6 @@ class MemoryServer:
             self.lost += 1
             return
         copies = 2 if self.random.random() < self.weather.doubling else 1
-        self.doubled += copies - 1
         loop = asyncio.get_running_loop()
         for _ in range(copies):
             delay = self.weather.delay()

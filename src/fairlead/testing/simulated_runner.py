@@ -37,7 +37,7 @@ class PlainInputs:
 
 
 class NoCalls:
-    async def answer(self, name: str, args: dict[str, Any]) -> Any:
+    async def handle(self, name: str, args: dict[str, Any]) -> Any:
         del args
         raise error(Code.E_INTERNAL, f"{name} is not answered here.")
 
@@ -72,14 +72,14 @@ class _WatchedBook(RunnerBook):
         self._writes = writes
         self._handed_over = handed_over
 
-    def note(self, *facts: RunnerFact) -> int:
+    def apply_now(self, *facts: RunnerFact) -> int:
         for fact in facts:
             if isinstance(fact, TurnTaken):
                 self._writes.set()
             elif isinstance(fact, TurnEventsNoted) and isinstance(fact.events[0], HandingOver):
                 self._writes.set()
                 self._handed_over.add(fact.turn_id.partition("#")[0])
-        return super().note(*facts)
+        return super().apply_now(*facts)
 
 
 class SimulatedRunner:

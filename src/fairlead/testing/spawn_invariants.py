@@ -83,7 +83,7 @@ def _completions_come_to_who_asked(world: World, family: _Family) -> None:
     for job_id in family.ends:
         owed = family.owed.get(answer_entry_id(job_id))
         if owed is None:
-            continue  # that nobody owes its answer, another rule says
+            continue  # another rule finds an answer that is not owed
         there = arrived.pop(child_id(job_id), [])
         if not owed.asker and there:
             world.accuse(f"{job_id} came into {there}, and no agent waited for it")

@@ -1,10 +1,11 @@
 """What a runner remembers of its turns, and what becomes of them after a crash."""
 
+import msgspec
 import pytest
 
 from fairlead.core.engine import HandingOver, Invocation, ToolStarted, TurnEnded, TurnFailed
 from fairlead.core.ids import JobId, SessionKeyText
-from fairlead.core.machines.messages import RunTurn, StoredImage
+from fairlead.core.machines.messages import RunTurn, SentFile, StoredImage
 from fairlead.core.machines.runner_state import (
     AgentTurnTaken,
     DaemonMet,
@@ -17,7 +18,7 @@ from fairlead.core.machines.runner_state import (
     TurnTaken,
     end_lost_turns,
     has_unknown_owner,
-    named_images,
+    named_files,
 )
 from fairlead.errors import Code
 
@@ -84,9 +85,18 @@ def test_pictures_are_needed_as_long_as_their_turn_is_kept():
     state = made_of(
         *BEGIN, TurnTaken(order=order("J1#1")), TurnEventsNoted(turn_id="J1#1", events=(HandingOver(), picture))
     )
-    assert list(named_images(state)) == ["d1"]
+    assert list(named_files(state)) == ["d1"]
     state.apply(TurnsSettled(turn_ids=("J1#1",)))
-    assert list(named_images(state)) == []
+    assert list(named_files(state)) == []
+
+
+@pytest.mark.req("H3")
+def test_files_of_people_are_needed_until_their_prompt_is_handed_over():
+    sent = SentFile(digest="d2", name="a.txt", media_type="text/plain")
+    state = made_of(*BEGIN, TurnTaken(order=msgspec.structs.replace(order("J1#1"), files=(sent,))))
+    assert list(named_files(state)) == ["d2"]
+    state.apply(TurnEventsNoted(turn_id="J1#1", events=(HandingOver(),)))
+    assert list(named_files(state)) == []
 
 
 @pytest.mark.req("H5")

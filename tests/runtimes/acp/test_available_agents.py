@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from fairlead.core.agents import ConfiguredAgent
-from fairlead.runtimes.acp.available_agents import available_agents, default_acp_agent
+from fairlead.runtimes.acp.available_agents import available_agents, default_acp_name
 from fairlead.runtimes.acp.known_agents import KNOWN_AGENTS, AcpAgent, known_agent
 from fairlead.settings import Settings
 from tests.support.settings import make_settings
@@ -81,11 +81,10 @@ def test_a_setting_wins_over_the_journal_and_both_win_over_path(programs):
 
 
 @pytest.mark.req("B1")
-def test_the_default_acp_agent_is_agent_commands_else_claude_else_none():
-    assert default_acp_agent(settings_with(), ["claude", "claude-acp", "echo"]) == "claude-acp"
-    assert default_acp_agent(settings_with(), ["claude", "goose", "echo"]) == ""
-    assert default_acp_agent(settings_with(AGENT_COMMAND=("goose", "acp")), ["claude-acp", "goose"]) == "goose"
-    assert default_acp_agent(settings_with(AGENT_COMMAND=("mine",)), ["acp", "claude-acp"]) == "acp"
+def test_the_default_acp_agent_is_agent_commands_else_claude():
+    assert default_acp_name(settings_with()) == "claude-acp"
+    assert default_acp_name(settings_with(AGENT_COMMAND=("goose", "acp"))) == "goose"
+    assert default_acp_name(settings_with(AGENT_COMMAND=("mine",))) == "acp"
 
 
 def test_the_table_of_known_agents_holds_together():

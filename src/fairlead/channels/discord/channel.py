@@ -14,7 +14,7 @@ from fairlead.channels.discord.gateway_events import GatewayEvents
 from fairlead.channels.discord.inbound.conversations import CHANNEL
 from fairlead.channels.discord.outbound.mentions import mention_text
 from fairlead.channels.discord.outbound.messages import MAX_FILES, TEXT_LIMIT
-from fairlead.channels.discord.parts import Outside, build_inbound, build_live, build_outbound
+from fairlead.channels.discord.parts import ChannelNeeds, build_inbound, build_live, build_outbound
 from fairlead.channels.discord.session_setup import SessionSetup
 from fairlead.core.command_spec import CommandCatalogue
 from fairlead.core.commands import COMMANDS
@@ -52,27 +52,27 @@ class DiscordChannel:
         self.capabilities = _capabilities(settings, identities)
         self._view = view
         self._owner = TaskOwner("discord", on_crash=_report_crash)
-        outside = Outside(
+        needs = ChannelNeeds(
             gate=gate, view=view, settings=settings, identities=identities, blobs=blobs, owner=self._owner, waits=waits
         )
-        self._outbound = build_outbound(outside)
-        self._inbound = build_inbound(outside, self._outbound)
-        self._live = build_live(outside, self._outbound, self._inbound)
+        self._outbound = build_outbound(needs)
+        self._inbound = build_inbound(needs, self._outbound)
+        self._live = build_live(needs, self._outbound, self._inbound)
         self._connection = Connection(
             token=token,
             current=self._outbound.current_client,
             clients=ClientMaker.from_settings(settings) if first is None else first.clients,
-            equip=self._make_equipment(outside, commands).give_to,
+            equip=self._make_equipment(needs, commands).give_to,
             first=None if first is None else first.attempt,
             came_back=partial(gate.came_back, CHANNEL),
             others=self._outbound.others,
         )
 
-    def _make_equipment(self, outside: Outside, commands: CommandCatalogue) -> BotEquipment:
-        settings, outbound, inbound, live = outside.settings, self._outbound, self._inbound, self._live
+    def _make_equipment(self, needs: ChannelNeeds, commands: CommandCatalogue) -> BotEquipment:
+        settings, outbound, inbound, live = needs.settings, self._outbound, self._inbound, self._live
         runner = CommandRunner(
-            gate=outside.gate,
-            view=outside.view,
+            gate=needs.gate,
+            view=needs.view,
             callers=inbound.callers,
             rest=outbound.rest,
             others=outbound.others,
@@ -94,9 +94,9 @@ class DiscordChannel:
                 marks=live.marks,
                 untold_refusals=inbound.untold_refusals,
                 direct_messages=inbound.direct_messages,
-                registration=Registration(outbound.rest, outside.state_dir, settings.discord_guild_id),
+                registration=Registration(outbound.rest, needs.state_dir, settings.discord_guild_id),
                 left_over=live.left_over,
-                owner=outside.owner,
+                owner=needs.owner,
             ),
             reaction_emoji=settings.reaction_emoji,
         )

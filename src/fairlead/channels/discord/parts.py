@@ -44,8 +44,8 @@ from fairlead.ports import Blobs, Gate, View
 from fairlead.settings import Settings
 
 
-class Outside(msgspec.Struct, frozen=True, kw_only=True):
-    """What the channel is given, and the owner of all the tasks that its parts start."""
+class ChannelNeeds(msgspec.Struct, frozen=True, kw_only=True):
+    """What the channel is given from outside, and the owner of all the tasks that its parts start."""
 
     gate: Gate
     view: View
@@ -94,45 +94,43 @@ class LiveParts(msgspec.Struct, frozen=True, kw_only=True):
     live_view: DiscordLiveView
 
 
-def build_outbound(outside: Outside) -> OutboundParts:
-    view = outside.view
+def build_outbound(needs: ChannelNeeds) -> OutboundParts:
+    view = needs.view
     current_client = CurrentClient()
-    came_back = partial(outside.gate.came_back, CHANNEL)
-    rest = RestCalls(RateLimit(CALLS_PER_SECOND, waits=outside.waits), current_client, came_back)
+    came_back = partial(needs.gate.came_back, CHANNEL)
+    rest = RestCalls(RateLimit(CALLS_PER_SECOND, waits=needs.waits), current_client, came_back)
     access = AccessWatch(came_back)
     sent_nonces = SentNonces(view.state_id)
-    marks = MessageMarks(rest, outside.owner)
-    webhooks = Webhooks(rest, view) if outside.settings.webhook_identity else None
+    marks = MessageMarks(rest, needs.owner)
+    webhooks = Webhooks(rest, view) if needs.settings.webhook_identity else None
     return OutboundParts(
         current_client=current_client,
         rest=rest,
         sent_nonces=sent_nonces,
-        sender=MessageSender(
-            rest, outside.blobs, sent_nonces, state_id=view.state_id, webhooks=webhooks, access=access
-        ),
+        sender=MessageSender(rest, needs.blobs, sent_nonces, state_id=view.state_id, webhooks=webhooks, access=access),
         marks=marks,
-        remarks=Remarks(rest, sent_nonces, view, marks, owner=outside.owner, accounts_of=_ringing_accounts(outside)),
+        remarks=Remarks(rest, sent_nonces, view, marks, owner=needs.owner, accounts_of=_ringing_accounts(needs)),
         access=access,
         others=OtherDaemons(
             rest,
             view,
-            outside.owner,
-            owner_id=outside.settings.discord_owner_id,
-            language=outside.settings.lang,
+            needs.owner,
+            owner_id=needs.settings.discord_owner_id,
+            language=needs.settings.lang,
         ),
     )
 
 
-def _ringing_accounts(outside: Outside) -> Callable[[str], tuple[str, ...]]:
-    if outside.settings.ping == "never":
+def _ringing_accounts(needs: ChannelNeeds) -> Callable[[str], tuple[str, ...]]:
+    if needs.settings.ping == "never":
         return lambda _person: ()
-    return partial(outside.identities.accounts_of, CHANNEL)
+    return partial(needs.identities.accounts_of, CHANNEL)
 
 
-def build_inbound(outside: Outside, outbound: OutboundParts) -> InboundParts:
-    gate, view, settings, rest = outside.gate, outside.view, outside.settings, outbound.rest
+def build_inbound(needs: ChannelNeeds, outbound: OutboundParts) -> InboundParts:
+    gate, view, settings, rest = needs.gate, needs.view, needs.settings, outbound.rest
     identity, stranger_log = BotIdentity(), StrangerLog()
-    conversations = DiscordConversations(settings.agent_id, outside.identities, settings.discord_guild_id)
+    conversations = DiscordConversations(settings.agent_id, needs.identities, settings.discord_guild_id)
     catch_up = CatchUp(rest, view, CatchUpBounds(settings.catch_up_hours, settings.catch_up_messages))
     reader = MessageReader(
         gate, view, conversations=conversations, rest=rest, stranger_log=stranger_log, identity=identity
@@ -156,30 +154,30 @@ def build_inbound(outside: Outside, outbound: OutboundParts) -> InboundParts:
         handler=handler,
         missed=missed,
         catch_up=catch_up,
-        owner=outside.owner,
+        owner=needs.owner,
         view=view,
         others=outbound.others,
     )
     return InboundParts(
         identity=identity,
         conversations=conversations,
-        callers=_build_callers(outside, conversations, stranger_log),
-        attachments=_build_attachments(outside, outbound),
+        callers=_build_callers(needs, conversations, stranger_log),
+        attachments=_build_attachments(needs, outbound),
         handler=handler,
         messages=messages,
         missed=missed,
-        direct_messages=_build_direct_messages(outside, outbound, conversations, messages),
+        direct_messages=_build_direct_messages(needs, outbound, conversations, messages),
         untold_refusals=UntoldRefusals(
             view, conversations=conversations, catch_up=catch_up, identity=identity, remarks=outbound.remarks
         ),
     )
 
 
-def _build_callers(outside: Outside, conversations: DiscordConversations, stranger_log: StrangerLog) -> Callers:
-    settings = outside.settings
+def _build_callers(needs: ChannelNeeds, conversations: DiscordConversations, stranger_log: StrangerLog) -> Callers:
+    settings = needs.settings
     return Callers(
-        outside.gate,
-        outside.view,
+        needs.gate,
+        needs.view,
         conversations,
         stranger_log,
         silent=settings.strangers == "silent",
@@ -187,21 +185,21 @@ def _build_callers(outside: Outside, conversations: DiscordConversations, strang
     )
 
 
-def _build_attachments(outside: Outside, outbound: OutboundParts) -> DiscordAttachments:
+def _build_attachments(needs: ChannelNeeds, outbound: OutboundParts) -> DiscordAttachments:
     return DiscordAttachments(
         outbound.rest,
-        outside.blobs,
-        hosts=outside.settings.discord_cdn_hosts,
+        needs.blobs,
+        hosts=needs.settings.discord_cdn_hosts,
         remarks=outbound.remarks,
     )
 
 
 def _build_direct_messages(
-    outside: Outside, outbound: OutboundParts, conversations: DiscordConversations, messages: InboundMessages
+    needs: ChannelNeeds, outbound: OutboundParts, conversations: DiscordConversations, messages: InboundMessages
 ) -> DirectMessages:
-    settings = outside.settings
+    settings = needs.settings
     return DirectMessages(
-        outside.view,
+        needs.view,
         rest=outbound.rest,
         conversations=conversations,
         messages=messages,
@@ -209,29 +207,29 @@ def _build_direct_messages(
     )
 
 
-def build_live(outside: Outside, outbound: OutboundParts, inbound: InboundParts) -> LiveParts:
-    view, rest = outside.view, outbound.rest
-    button_clicks = ButtonClicks(outside.gate, view, rest, inbound.callers)
+def build_live(needs: ChannelNeeds, outbound: OutboundParts, inbound: InboundParts) -> LiveParts:
+    view, rest = needs.view, outbound.rest
+    button_clicks = ButtonClicks(needs.gate, view, rest, inbound.callers)
     marks = JobMarks(CHANNEL, view, outbound.marks.want_in)
-    reminders = _build_reminders(outside, outbound, inbound, button_clicks)
+    reminders = _build_reminders(needs, outbound, inbound, button_clicks)
     live_view = DiscordLiveView(
         view,
         rest=rest,
         sent_nonces=outbound.sent_nonces,
         button_clicks=button_clicks,
         marks=marks,
-        queue_notes=QueueNotes(view, rest, outbound.sent_nonces, outside.owner),
-        titles=ThreadTitles(outside.gate, view, rest=rest, identity=inbound.identity, owner=outside.owner),
+        queue_notes=QueueNotes(view, rest, outbound.sent_nonces, needs.owner),
+        titles=ThreadTitles(needs.gate, view, rest=rest, identity=inbound.identity, owner=needs.owner),
         reminders=reminders,
         remarks=outbound.remarks,
-        settings=outside.settings,
-        owner=outside.owner,
+        settings=needs.settings,
+        owner=needs.owner,
     )
     return LiveParts(
         button_clicks=button_clicks,
-        retry_clicks=RetryClicks(outside.gate, rest, inbound.callers),
-        steer_clicks=SteerClicks(outside.gate, inbound.callers),
-        project_choices=ProjectChoices(outside.gate, view, rest=rest, callers=inbound.callers, handler=inbound.handler),
+        retry_clicks=RetryClicks(needs.gate, rest, inbound.callers),
+        steer_clicks=SteerClicks(needs.gate, inbound.callers),
+        project_choices=ProjectChoices(needs.gate, view, rest=rest, callers=inbound.callers, handler=inbound.handler),
         reminders=reminders,
         marks=marks,
         left_over=LeftOverStatuses(view, rest),
@@ -240,16 +238,16 @@ def build_live(outside: Outside, outbound: OutboundParts, inbound: InboundParts)
 
 
 def _build_reminders(
-    outside: Outside, outbound: OutboundParts, inbound: InboundParts, button_clicks: ButtonClicks
+    needs: ChannelNeeds, outbound: OutboundParts, inbound: InboundParts, button_clicks: ButtonClicks
 ) -> QuestionReminders:
-    settings = outside.settings
+    settings = needs.settings
     return QuestionReminders(
-        outside.gate,
-        outside.view,
+        needs.gate,
+        needs.view,
         rest=outbound.rest,
         conversations=inbound.conversations,
         button_clicks=button_clicks,
         owner_id=settings.discord_owner_id,
         after_sec=NEVER if settings.ping == "never" else settings.remind_after_sec,
-        tasks=outside.owner,
+        tasks=needs.owner,
     )

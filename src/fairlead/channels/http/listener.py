@@ -62,7 +62,7 @@ class HttpListener:
             owner = await stack.enter_async_context(TaskOwner("http"))
             stack.callback(owner.cancel)
             listening = await self._listen(host, port)
-            stack.callback(listening.close)  # nobody comes in any more when the server ends
+            stack.callback(listening.close)  # before the server ends, clients can no longer connect
             owner.start(self._serve_when_needed(host), name="server")
             bound: tuple[Any, ...] = listening.sockets[0].getsockname()
             yield str(bound[0]), int(bound[1])

@@ -340,7 +340,7 @@ class Chat:
         reply = await self._client.command(request, self._options.user)
         await self._show_reply(reply, is_alone=queue is None)
         if isinstance(request, requests.Tool):
-            self._tool = None  # the later word counts
+            self._tool = None  # the command was typed later than the option
         if isinstance(reply, replies.ProjectSelected):
             self._work_in(project_reference(reply.number), reply.name, reply.path)
         if isinstance(reply, replies.WorktreeWasMerged) and reply.conflict is not None:

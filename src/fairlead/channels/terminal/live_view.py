@@ -74,7 +74,6 @@ class TerminalLiveView:
         self._lines: asyncio.Queue[str] = asyncio.Queue()
         self._keyboard: Keyboard | None = None
         self._usage = TurnUsage()
-        self._following = ""
         self._flowing = MarkdownStream()
         self._asking: QuestionPrompt | None = None
         self._cancelling = False
@@ -83,7 +82,6 @@ class TerminalLiveView:
         self._inbox: asyncio.Queue[Happening] = asyncio.Queue()
 
     async def follow(self, job_id: str, keyboard: Keyboard) -> Ending:
-        self._following = job_id
         async with self._on_screen(keyboard, say(self._lang, "status.thinking")) as owner:
             owner.start(self._hear(job_id), name="events")
             owner.start(self._take_lines(), name="lines")
@@ -212,7 +210,7 @@ class TerminalLiveView:
                 self._flush()
                 await show_sent(self._client, self._screen, self._options, event)
             case w.NotSteered() if self.is_told_to_wait:
-                self.is_told_to_wait = False  # a later one is news
+                self.is_told_to_wait = False  # the person knows of this text; the next one is news
             case w.NotSteered():
                 reason = describe_reason(event.reason, self._lang, event.detail)
                 self._screen.say(say(self._lang, "status.steer.waits", reason=reason), "yellow")

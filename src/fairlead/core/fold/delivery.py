@@ -102,7 +102,7 @@ def delivery_abandoned(state: State, _ts: str, event: e.DeliveryAbandoned) -> No
     plan = entry.plan
     if plan is None or plan.destination is None:
         return
-    # Whatever the entry was to report, nobody has read if its first piece did not arrive.
+    # The first piece reports older answers that were not delivered: people have read of them if that piece arrived.
     unreported = [*(() if "0" in entry.paid else plan.reports), *([entry.job_id] if entry.kind == "answer" else ())]
     if unreported:
         here = state.undelivered.setdefault(plan.destination.address, {})

@@ -49,7 +49,7 @@ def question_answered(state: State, _ts: str, event: e.QuestionAnswered) -> None
     job = state.jobs.get(question.job_id)
     project = None if job is None else state.projects.get(job.project)
     if question.tier and project is not None:
-        project.seen_tier = question.tier  # who answered has seen it
+        project.seen_tier = question.tier  # the person who responded has seen the tier
 
 
 def choice_made(state: State, _ts: str, event: e.ChoiceMade) -> None:

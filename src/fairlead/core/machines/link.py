@@ -186,7 +186,7 @@ class Link:
 
     def _hear_message(self, number: int, message: Any, now: float, heard: Heard) -> None:
         if number <= self._given:
-            self._receipted = 0  # its receipt was lost, perhaps
+            self._receipted = 0  # the other end says it again: our receipt may be lost, and is sent once more
             return
         if message is not None and len(self._early) < MOST_EARLY:
             self._early.setdefault(number, message)

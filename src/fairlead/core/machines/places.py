@@ -13,10 +13,10 @@ def is_machine_name(name: str) -> bool:
     return MACHINE_NAME.fullmatch(name) is not None and name not in RESERVED_NAMES
 
 
-@lru_cache(maxsize=4096)  # asked of every running job whenever one may start
+@lru_cache(maxsize=4096)  # the scheduler asks for every running job whenever a job may start
 def machine_of(path: str) -> str:
     """The machine that this path, or this `gpu:` alone, is on; empty for this machine."""
-    if path.startswith("/"):  # most paths, and every job asks
+    if path.startswith("/"):  # a path on this machine, as most are
         return ""
     machine, colon, _ = path.partition(":")
     return machine if colon and MACHINE_NAME.fullmatch(machine) is not None else ""

@@ -165,10 +165,13 @@ def end_lost_turns(state: RunnerState) -> list[RunnerFact]:
     ]
 
 
-def named_images(state: RunnerState) -> Iterator[str]:
-    """The pictures that the daemon may still ask for: all others can go, at a start."""
+def named_files(state: RunnerState) -> Iterator[str]:
+    """The pictures that the daemon may still ask for, and what people sent with prompts that have not been handed over:
+    all others can go, at a start."""
     for turn in state.turns.values():
         yield from (event.digest for event in turn.events if isinstance(event, StoredImage))
+        if turn.order is not None and not turn.is_handed_over:
+            yield from (file.digest for file in turn.order.files)
 
 
 def has_unknown_owner(state: RunnerState, token: str) -> bool:

@@ -22,7 +22,9 @@ class SpawnCommands:
         if request.worktree:
             project = self._parts.project_to_work_in(caller, request.project or None)
             if not isinstance(project, FairleadError):
-                await self._parts.worktrees.git.taken_branches(project.path)  # raises if it cannot have any
+                await self._parts.worktrees.git.taken_branches(
+                    project.path
+                )  # raises if the project can have no worktrees
         return await self._parts.spawning.spawn_session(
             PersonAsks(caller),
             task=request.task,

@@ -137,7 +137,7 @@ class WorktreeCommands:
     async def set_default(self, request: ask.ProjectWorktrees, caller: Caller) -> ProjectWorktreesChosen:
         project = self._parts.project(request.project)
         if request.worktree:
-            await self._keeper.git.taken_branches(project.path)  # raises if it cannot have any
+            await self._keeper.git.taken_branches(project.path)  # raises if the project can have no worktrees
         await self._parts.ledger.record_durably(SetProjectWorktrees(project.name, request.worktree, caller.person))
         return ProjectWorktreesChosen(project.name, request.worktree)
 

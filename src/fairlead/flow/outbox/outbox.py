@@ -152,7 +152,7 @@ class Outbox:
         can = channel.capabilities
         try:
             pieces = result_without_waiting(self._compose(entry, can, to, reports)) if can.push else ()
-        except Exception:  # whatever it is, `run` meets it again and reports it
+        except Exception:  # whatever it is, `run` composes the entry once more, meets the fault and reports it
             return False
         if pieces is None:
             return False

@@ -404,7 +404,7 @@ class FlowView:
     def session_children(self, session_key: str) -> list[SessionLine]:
         return console_models.session_children(self._state, session_key)
 
-    def talk(self, session_key: str) -> list[JobView]:
+    def session_jobs(self, session_key: str) -> list[JobView]:
         return self._views(console_models.session_jobs(self._state, session_key))
 
     async def find_texts(self, caller: Caller, words: str, *, before: int | None = None) -> TextPage:

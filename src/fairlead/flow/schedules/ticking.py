@@ -181,7 +181,7 @@ class Ticking:
                 plan = await self._check_first(schedule, plan)
                 if plan.outcome == "ran" and schedule.terms.session == "fresh":
                     await self._end_agent(schedule)
-            was_set_back = self._ledger.now() < plan.tick  # meanwhile: the time of this tick has not come after all
+            was_set_back = self._ledger.now() < plan.tick  # the clock, during the check: the tick is not due yet
             if not self._ledger.is_stalled and not was_set_back:
                 self._settle(schedule, plan)
         finally:

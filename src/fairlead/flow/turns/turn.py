@@ -251,7 +251,7 @@ class Turn:
     async def _stop_agent(self) -> None:
         """First an interruption, so that the agent leaves its session in order; then the stream is closed."""
         if self._runtime.capabilities.interrupt:
-            with contextlib.suppress(TimeoutError):  # the grace bounds the telling too: a stuck agent takes no word
+            with contextlib.suppress(TimeoutError):  # a stuck agent may not even take the interruption
                 async with asyncio.timeout(self._settings.interrupt_grace_sec):
                     await self._runtime.instruct(self.job.session_key, engine.Interrupt())
                     await asyncio.get_running_loop().create_future()  # the turn cancels this when the agent has ended

@@ -162,7 +162,7 @@ class WorktreeKeeper:
         except MergeConflict as conflict:
             await self._ask_agent(worktree, conflict)
             return
-        except Exception as fault:  # as above
+        except Exception as fault:  # whatever git or the disk does, the session must not wait for ever
             refusal = _as_refusal("a worktree could not be merged", fault)
             stop = StopMerge(
                 number=worktree.number,
@@ -194,7 +194,7 @@ class WorktreeKeeper:
         try:
             await self._end_agents(worktree)
             kept = await self.git.discard(worktree)
-        except Exception as fault:  # as above
+        except Exception as fault:  # whatever git or the disk does, the session must not wait for ever
             refusal = _as_refusal("a worktree could not be discarded", fault)
             tell = self._is_to_be_told(worktree)
             await self._record(FailMaking(worktree.number, refusal.code, refusal.message, tell=tell))

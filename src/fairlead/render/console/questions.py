@@ -38,7 +38,7 @@ def question_card(asked: BoardQuestion, lang: str, now: str, *, is_owner: bool) 
             class_="about",
         ),
         _what_is_asked(question, lang),
-        _answer_form(question, name, lang, is_owner=is_owner),
+        _response_form(question, name, lang, is_owner=is_owner),
         id=name,
         class_="card question",
         aria_labelledby=f"{name}-heading",
@@ -86,7 +86,7 @@ def diff_block(diff: str) -> Html:
     return el("pre", el("code", lines), class_="diff", tabindex="0")
 
 
-def _answer_form(question: QuestionFields, name: str, lang: str, *, is_owner: bool) -> Html:
+def _response_form(question: QuestionFields, name: str, lang: str, *, is_owner: bool) -> Html:
     action = f"/console/question/{question.question_id}"
     match question.kind:
         case "permission":

@@ -26,14 +26,8 @@ def available_agents(settings: Settings, configured: Mapping[str, ConfiguredAgen
     return _first_of_each_name(offered)
 
 
-def default_acp_agent(settings: Settings, available: Iterable[str]) -> str:
-    """The agent that `/agent start` begins with: AGENT_COMMAND's, else Claude over ACP; empty if neither is there."""
-    name = default_acp_name(settings)
-    return name if name in set(available) else ""
-
-
 def default_acp_name(settings: Settings) -> str:
-    """The same, whether it is there or not."""
+    """The agent that `/agent start` begins with, whether it is there or not: AGENT_COMMAND's, else Claude over ACP."""
     return _name_of(settings.agent_command) if settings.agent_command else _DEFAULT_AGENT
 
 

@@ -393,13 +393,13 @@ class AcpProcess:
     def hear_lost_line(self, words: str) -> None:
         self._emit(Noticed(words))
 
-    async def answer_permission(self, params: Any) -> dict[str, Any]:
+    async def respond_to_permission(self, params: Any) -> dict[str, Any]:
         self._session.translator.end_message()
         self._own_turns.end_message()
         shown_in = self._session.translator if self.is_in_turn else self._own_turns
         return await self._asks.ask_permission(params, shown_in.find_shown)
 
-    async def answer_form(self, params: Any) -> dict[str, Any]:
+    async def respond_to_form(self, params: Any) -> dict[str, Any]:
         return await self._asks.ask_form(params)
 
     def _emit(self, event: EngineEvent) -> None:

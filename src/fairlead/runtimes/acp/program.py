@@ -33,9 +33,9 @@ CANCEL_GRACE: Final = Grace(end_of_input=0.8, terminate=0.6)
 class ProgramOwner(Listener, Protocol):
     """Hears what the agent says, answers what it asks, and is told what becomes of its program."""
 
-    async def answer_permission(self, params: Any) -> dict[str, Any]: ...
+    async def respond_to_permission(self, params: Any) -> dict[str, Any]: ...
 
-    async def answer_form(self, params: Any) -> dict[str, Any]: ...
+    async def respond_to_form(self, params: Any) -> dict[str, Any]: ...
 
     def note_initialized(self, agent: wire.Initialized) -> None: ...
 
@@ -157,7 +157,7 @@ class AgentProgram:
             ) as process:
                 self._process = process
                 self._started.set()
-                if not self.is_ended_by_us:  # whoever ended it meanwhile may have been cancelled, and wait no longer
+                if not self.is_ended_by_us:  # else leaving the block ends it: `end` may have been cancelled since
                     await self._converse(module, process, alone)
 
     async def _wait_for_start(self, pause: float, alone: AsyncExitStack) -> bool:
@@ -175,7 +175,7 @@ class AgentProgram:
         owner = self._owner
         self._transport = AgentTransport(process, owner)
         connection: AcpConnection = module.AcpConnection(
-            self._transport, on_permission=owner.answer_permission, on_form=owner.answer_form
+            self._transport, on_permission=owner.respond_to_permission, on_form=owner.respond_to_form
         )
         self._connection = connection
         try:

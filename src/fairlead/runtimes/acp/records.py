@@ -85,10 +85,10 @@ class HistoryReader:
     def hear_lost_line(self, words: str) -> None:
         """A part of the history that is too long to be shown anyway."""
 
-    async def answer_permission(self, params: Any) -> dict[str, Any]:  # noqa: ARG002
+    async def respond_to_permission(self, params: Any) -> dict[str, Any]:  # noqa: ARG002
         return {"outcome": {"outcome": "cancelled"}}
 
-    async def answer_form(self, params: Any) -> dict[str, Any]:  # noqa: ARG002
+    async def respond_to_form(self, params: Any) -> dict[str, Any]:  # noqa: ARG002
         return {"action": "cancel"}
 
     def note_initialized(self, agent: wire.Initialized) -> None:

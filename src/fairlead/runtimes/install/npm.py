@@ -10,7 +10,7 @@ from fairlead.runtimes.install.built import Built
 from fairlead.runtimes.install.commands import choose_program
 from fairlead.runtimes.install.offers import Package
 from fairlead.runtimes.install.package_reports import LockedPackage, read_engine_warning, read_npm_lock
-from fairlead.runtimes.install.programs import ASK_SEC, InstallPrograms, Said
+from fairlead.runtimes.install.programs import ASK_SEC, InstallPrograms, ProgramOutput
 
 _LOCK: Final = "package-lock.json"
 _QUIET: Final = ("--no-audit", "--no-fund", "--no-update-notifier", "--loglevel=warn")
@@ -69,7 +69,7 @@ def _read_lock(build: Path, package: Package, version: str) -> LockedPackage:
     return locked
 
 
-def _failure(package: Package, version: str, said: Said) -> FairleadError:
+def _failure(package: Package, version: str, said: ProgramOutput) -> FairleadError:
     what = f"{package.name} {version}".rstrip()
     if said.is_away:
         words = f"npm cannot reach its registry: {said.last_words}."

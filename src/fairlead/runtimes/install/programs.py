@@ -31,7 +31,7 @@ _AWAY: Final = (
 )
 
 
-class Said(msgspec.Struct, frozen=True):
+class ProgramOutput(msgspec.Struct, frozen=True):
     code: int
     stdout: str
     stderr: str
@@ -62,7 +62,7 @@ class InstallPrograms:
 
     async def run(
         self, argv: Sequence[str], *, cwd: Path, limit_sec: float = INSTALL_SEC, to_have_it: str = ""
-    ) -> Said:
+    ) -> ProgramOutput:
         """Raises E_AGENT_INSTALL if the program is not there or does not end; a failure of its own is in `code`."""
         mark = f"fairlead-install:{secrets.token_hex(4)}"
         try:
@@ -76,4 +76,4 @@ class InstallPrograms:
             raise error(Code.E_AGENT_INSTALL, f"`{' '.join(argv[:3])}` did not end within {limit_sec:.0f} s.") from None
         except (ProgramNotFound, ProgramNotExecutable) as fault:
             raise error(Code.E_AGENT_INSTALL, f"{fault}.", next_step=to_have_it) from None
-        return Said(code, "\n".join(lines), process.stderr_tail.decode(errors="replace"))
+        return ProgramOutput(code, "\n".join(lines), process.stderr_tail.decode(errors="replace"))

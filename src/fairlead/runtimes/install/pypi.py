@@ -20,7 +20,7 @@ from fairlead.runtimes.install.package_reports import (
     read_pip_report,
     read_pip_versions,
 )
-from fairlead.runtimes.install.programs import ASK_SEC, INSTALL_SEC, InstallPrograms, Said
+from fairlead.runtimes.install.programs import ASK_SEC, INSTALL_SEC, InstallPrograms, ProgramOutput
 
 VENV: Final = "venv"
 _NEWEST_MINOR: Final = 15
@@ -108,7 +108,7 @@ async def build_pypi(
     )
 
 
-async def _pip(programs: InstallPrograms, build: Path, *words: str, limit_sec: float = INSTALL_SEC) -> Said:
+async def _pip(programs: InstallPrograms, build: Path, *words: str, limit_sec: float = INSTALL_SEC) -> ProgramOutput:
     return await programs.run((*_PIP, *words, *_QUIET), cwd=build, limit_sec=limit_sec)
 
 
@@ -131,7 +131,7 @@ def _find_programs(build: Path, package: Package) -> tuple[str, ...]:
     return ()
 
 
-def _failure(package: Package, version: str, said: Said) -> FairleadError:
+def _failure(package: Package, version: str, said: ProgramOutput) -> FairleadError:
     what = f"{package.name} {version}".rstrip()
     if said.is_away:
         words = f"pip cannot reach its index: {said.last_words}."

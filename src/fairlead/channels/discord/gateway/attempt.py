@@ -45,8 +45,8 @@ class GatewayAttempt:
             self._run_task.cancel()
             await asyncio.wait({self._run_task}, timeout=CANCEL_AGAIN_SEC)
         async with self._tasks:
-            pass  # its end cancels what is left
+            pass  # leaving the block cancels the tasks that are left
         if not self._run_task.cancelled():
-            self._run_task.exception()  # whoever waited for it was told
+            self._run_task.exception()  # read for asyncio, which would log it: `until_ended` has raised it
         with suppress(aiohttp.ClientError, OSError, RuntimeError):
             await self.client.close()

@@ -109,7 +109,7 @@ class DiscordLiveView:
             case SteeringTold():
                 self._tell_that_it_waits(event)
             case AnswerSettled() | AgentSent() | RecordChanged():
-                pass  # only its mark shows the one, and the outbox brings the other
+                pass  # marks show the first, the outbox brings the second, and the third is for pages
 
     def _tell_that_it_waits(self, event: SteeringTold) -> None:
         """A text that was meant for the turn that runs, and is not in it. Where no turn ran, it has one of its own."""

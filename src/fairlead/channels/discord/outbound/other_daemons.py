@@ -83,7 +83,7 @@ class OtherDaemons:
             if is_later and not rank:  # a process that exits may not get to delete its check
                 self._owner.start(self._delete_check(channel_id, message_id), name="end of a check")
         elif head != self._prefix:
-            self._claim()  # it speaks, so it serves: one of the two has to leave
+            self._claim()  # the other daemon sends messages, so it serves people: one of the two has to leave
 
     def leave(self) -> None:
         """The connection has ended because of `must_leave`: the next session checks again."""

@@ -145,9 +145,6 @@ class Console:
             return None
         return login if self._service.gate.allows(login.person, pre_authorised=login.is_owner) else None
 
-    def has_cookie(self, request: web.Request) -> bool:
-        return self._cookie_name in request.cookies
-
     def _language(self, request: web.Request) -> str:
         accepted = request.headers.get("Accept-Language", "")
         return pick_page_language(accepted, self._service.view.language_of(""))

@@ -38,7 +38,7 @@ def is_board_touched(event: LiveEvent) -> bool:
     return not isinstance(event, AgentActed)
 
 
-async def answer_question(visit: Visit) -> str:
+async def respond_to_question(visit: Visit) -> str:
     await run_to_end(visit.service.gate.respond(_read_response(visit, _find_question(visit))))
     return "/"
 

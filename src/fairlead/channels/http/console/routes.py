@@ -8,7 +8,7 @@ from fairlead.channels.http.console.health import build_health
 from fairlead.channels.http.console.jobs import change_job, get_answer, get_file
 from fairlead.channels.http.console.logins_page import build_logins, end_login
 from fairlead.channels.http.console.machines import build_machines, change_machine, is_machine_touched
-from fairlead.channels.http.console.now import answer_question, build_now, get_whole_question, is_board_touched
+from fairlead.channels.http.console.now import build_now, get_whole_question, is_board_touched, respond_to_question
 from fairlead.channels.http.console.projects import (
     add_project,
     build_projects,
@@ -43,7 +43,7 @@ PAGES: Final[tuple[Page, ...]] = (
 )
 
 ACTIONS: Final[tuple[Action, ...]] = (
-    Action(path="/console/question/{question_id}", act=answer_question),
+    Action(path="/console/question/{question_id}", act=respond_to_question),
     Action(path="/console/session/{session}/send", act=send_message),
     Action(path="/console/session/{session}/{action}", act=change_session),
     Action(path="/console/job/{job_id}/{action}", act=change_job),

@@ -49,7 +49,7 @@ async def build_session(visit: Visit) -> PageContent:
     if session is None:
         return _build_unbegun(visit)
     before = _find_page_end(visit, session)
-    jobs, earlier = _cut_jobs(visit.view.talk(session.session_key), before)
+    jobs, earlier = _cut_jobs(visit.view.session_jobs(session.session_key), before)
     turns = [await load_turn(visit, session, job, _ANSWERS) for job in jobs]
     head = find_head(visit, session)
     page = session_page(
@@ -94,7 +94,7 @@ def _build_unbegun(visit: Visit) -> PageContent:
 def _find_page_end(visit: Visit, session: SessionView) -> str:
     """Before which job the page ends; empty for the page with the latest turns. A turn that a link leads to is shown
     with a few after it."""
-    around = [str(job.job_id) for job in visit.view.talk(session.session_key)]
+    around = [str(job.job_id) for job in visit.view.session_jobs(session.session_key)]
     wanted = visit.query.get("around", "")
     if wanted in around[: -TURNS_SHOWN // 2]:
         return str(job_number(around[around.index(wanted) + TURNS_SHOWN // 2]))
@@ -263,9 +263,8 @@ async def change_session(visit: Visit) -> str:
             await visit.command(requests.AgentModel(choice), r.ModelSet, caller)
         case "mode" if choice:
             await visit.command(requests.AgentMode(choice), r.ModeSet, caller)
-            visit.feed.note(
-                RecordChanged(what="session", session_key=session.session_key)
-            )  # no fact of ours: the agent's
+            # The journal has no fact of it, so the page is told here: the mode is the agent's own.
+            visit.feed.note(RecordChanged(what="session", session_key=session.session_key))
         case other:
             raise error(Code.E_INVALID_ARGS, f"There is no action {other[:40]!r}, or nothing was chosen for it.")
     return session_path(visit.parts["session"])

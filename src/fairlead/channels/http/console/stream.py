@@ -113,7 +113,9 @@ async def _frames_of(visit: Visit, page: Page, happenings: Sequence[Happening], 
     try:
         fragments = [*await _fragments_of(visit, page, seen), *_badge(visit, seen)]
     except FairleadError:
-        return _frame("gap", b"{}", place), []  # the page is of something that is gone: fetched again, it says so
+        return _frame(
+            "gap", b"{}", place
+        ), []  # what the page shows is gone: the browser fetches the page again, which says so
     described = [*_describe_fragments(fragments), *(("attention", one) for one in _attention(visit, seen))]
     before = visit.feed.name_of(happenings[0].number - 1)
     # A connection may break between two of them: only behind the last one is the page right up to `place`.

@@ -1,4 +1,4 @@
-"""Answers the daemon's questions about this machine: its agents, their stored sessions, its directories."""
+"""Handles the calls of the daemon about this machine: its agents, their stored sessions, its directories."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Protocol
@@ -13,21 +13,21 @@ from fairlead.ports import Directories, Runtime
 from fairlead.runner.runtimes import RunnerRuntimes
 from fairlead.runtime_ports import SessionRecords
 
-Answer = Callable[[dict[str, Any]], Awaitable[Any]]
+Handler = Callable[[dict[str, Any]], Awaitable[Any]]
 
 
 class SessionInbox(Protocol):
     async def lay_out(self, files: Sequence[SentFile], *, session_key: str, job_id: str) -> tuple[InputFile, ...]: ...
 
 
-class RealAnswers:
-    """runner.runner.CallAnswers."""
+class RealCallHandler:
+    """runner.runner.CallHandler."""
 
     def __init__(self, runtimes: RunnerRuntimes, directories: Directories, inbox: SessionInbox | None = None) -> None:
         self._runtimes = runtimes
         self._directories = directories
         self._inbox = inbox
-        self._answers: dict[str, Answer] = {
+        self._handlers: dict[str, Handler] = {
             "check": self._check,
             "instruct": self._instruct,
             "steer": self._steer,
@@ -40,11 +40,11 @@ class RealAnswers:
             "directories.files_below": self._files_below,
         }
 
-    async def answer(self, name: str, args: dict[str, Any]) -> Any:
-        answer = self._answers.get(name)
-        if answer is None:
+    async def handle(self, name: str, args: dict[str, Any]) -> Any:
+        handler = self._handlers.get(name)
+        if handler is None:
             raise error(Code.E_RUNNER_OLD, f"This runner does not know {name}.")
-        return await answer(args)
+        return await handler(args)
 
     def _runtime(self, args: dict[str, Any]) -> Runtime:
         runtime = self._runtimes.find(args["agent"], args.get("session_key", ""))

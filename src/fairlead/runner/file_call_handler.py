@@ -1,4 +1,4 @@
-"""Answers the daemon's questions about files of this machine: snapshots, changes, undo, worktrees, single files."""
+"""Handles the calls of the daemon about files of this machine: snapshots, changes, undo, worktrees, single files."""
 
 from collections.abc import Awaitable, Callable
 from pathlib import Path, PurePosixPath
@@ -9,23 +9,23 @@ import msgspec
 from fairlead.core.worktrees import Worktree
 from fairlead.errors import Code, error
 from fairlead.ports import MergeConflict, ProjectFiles, TakenBranch, Worktrees
-from fairlead.runner.runner import CallAnswers, CallRefused
+from fairlead.runner.runner import CallHandler, CallRefused
 from fairlead.tree_ports import WorkTrees
 
-Answer = Callable[..., Awaitable[Any]]
+Handler = Callable[..., Awaitable[Any]]
 
 
-class FileAnswers:
-    """runner.runner.CallAnswers: those about files, and whatever else `others` answers. Worktrees are made below
+class FileCallHandler:
+    """runner.runner.CallHandler: those about files, and whatever else `others` handles. Worktrees are made below
     `directory`, whatever the daemon calls them."""
 
     def __init__(
-        self, others: CallAnswers, *, trees: WorkTrees, worktrees: Worktrees, files: ProjectFiles, directory: Path
+        self, others: CallHandler, *, trees: WorkTrees, worktrees: Worktrees, files: ProjectFiles, directory: Path
     ) -> None:
         self._others = others
         self._worktrees = worktrees
         self._directory = directory
-        self._answers: dict[str, Answer] = {
+        self._handlers: dict[str, Handler] = {
             "trees.snapshot": trees.snapshot,
             "trees.keep": trees.keep,
             "trees.keep_only": trees.keep_only,
@@ -42,12 +42,12 @@ class FileAnswers:
             "worktrees.discard": self._discard,
         }
 
-    async def answer(self, name: str, args: dict[str, Any]) -> Any:
-        answer = self._answers.get(name)
-        if answer is None:
-            return await self._others.answer(name, args)
+    async def handle(self, name: str, args: dict[str, Any]) -> Any:
+        handler = self._handlers.get(name)
+        if handler is None:
+            return await self._others.handle(name, args)
         try:
-            return await answer(**args)
+            return await handler(**args)
         except TakenBranch as taken:
             raise CallRefused(Code.E_WORKTREE_UNAVAILABLE, str(taken), branches=sorted(taken.branches)) from taken
         except MergeConflict as conflict:
