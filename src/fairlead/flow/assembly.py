@@ -118,36 +118,13 @@ class Flow:
         )
         self.ledger.announce_to(self.machine_records)
         self._approvals = Approvals(self.ledger, adapters.directories.real_path, adapters.turn_settings.tiers)
-        job_history = JobHistory(self.ledger, adapters.journal, adapters.blobs)
-        self.ledger.announce_to(job_history)
-        latencies = Latencies(adapters.state, self.ledger.now)
-        self.ledger.announce_to(latencies)
+        self._job_history = JobHistory(self.ledger, adapters.journal, adapters.blobs)
+        self.ledger.announce_to(self._job_history)
         self._stored_sessions = StoredSessions(self.ledger, adapters.runtimes)
-        agent_checks = AgentChecks(adapters.runtimes, self.ledger.now)
-        self.view = FlowView(
-            ledger=self.ledger,
-            live_events=self.live_events,
-            latencies=latencies,
-            job_history=job_history,
-            runtimes=adapters.runtimes,
-            stored_sessions=self._stored_sessions,
-            text_search=TextSearch(self.ledger, adapters.journal, adapters.blobs),
-            limit_windows=self._limit_windows.all,
-            agent_checks=agent_checks,
-            default_language=adapters.language,
-            directories=adapters.directories,
-            machines=adapters.machines,
-        )
-        composer = Composer(adapters.state, adapters.blobs, self.view.language_of, adapters.redact)
-        reconnects = ChannelReconnects()
-        self.outbox = Outbox(
-            self.ledger,
-            adapters.channels,
-            composer,
-            reconnects,
-            random=adapters.random,
-            language_of=self.view.language_of,
-        )
+        self._agent_checks = AgentChecks(adapters.runtimes, self.ledger.now)
+        self.view = self._make_view()
+        self._reconnects = ChannelReconnects()
+        self.outbox = self._make_outbox()
         self._ticking = Ticking(
             self.ledger,
             adapters.checks,
@@ -156,22 +133,59 @@ class Flow:
             mark_of=lambda number: f"{adapters.state.state_id}:schedule-{number}",
         )
         self.schedules = Schedules(self.ledger, self._ticking, adapters.schedule_defaults)
-        intake = MessageIntake(self.ledger, adapters.blobs, adapters.machines)
+        self._intake = MessageIntake(self.ledger, adapters.blobs, adapters.machines)
         self.spawning = Spawning(self.ledger, adapters.journal, adapters.channels)
-        self._child_returns = ChildReturns(self.ledger, intake, adapters.blobs, adapters.redact)
+        self._child_returns = ChildReturns(self.ledger, self._intake, adapters.blobs, adapters.redact)
         self.worktrees = WorktreeKeeper(self.ledger, adapters.worktrees, self._end_agents_in)
-        hooks = HookDeliveries(self.ledger, intake, adapters.hook_secrets)
+        self.gate = self._make_gate()
+        self._budgets = BudgetKeeper(self.ledger, self.view.language_of)
+        self.agent_calls = self._make_agent_calls()
+
+    def _make_view(self) -> FlowView:
+        adapters = self._adapters
+        latencies = Latencies(adapters.state, self.ledger.now)
+        self.ledger.announce_to(latencies)
+        return FlowView(
+            ledger=self.ledger,
+            live_events=self.live_events,
+            latencies=latencies,
+            job_history=self._job_history,
+            runtimes=adapters.runtimes,
+            stored_sessions=self._stored_sessions,
+            text_search=TextSearch(self.ledger, adapters.journal, adapters.blobs),
+            limit_windows=self._limit_windows.all,
+            agent_checks=self._agent_checks,
+            default_language=adapters.language,
+            directories=adapters.directories,
+            machines=adapters.machines,
+        )
+
+    def _make_outbox(self) -> Outbox:
+        adapters = self._adapters
+        composer = Composer(adapters.state, adapters.blobs, self.view.language_of, adapters.redact)
+        return Outbox(
+            self.ledger,
+            adapters.channels,
+            composer,
+            self._reconnects,
+            random=adapters.random,
+            language_of=self.view.language_of,
+        )
+
+    def _make_gate(self) -> FlowGate:
+        adapters = self._adapters
+        hooks = HookDeliveries(self.ledger, self._intake, adapters.hook_secrets)
         parts = CommandParts(
             ledger=self.ledger,
-            intake=intake,
+            intake=self._intake,
             scheduler=self.scheduler,
             history=adapters.journal,
-            job_history=job_history,
+            job_history=self._job_history,
             channels=adapters.channels,
             directories=adapters.directories,
             runtimes=adapters.runtimes,
             agent_runtimes=self.agent_runtimes,
-            agent_checks=agent_checks,
+            agent_checks=self._agent_checks,
             spawning=self.spawning,
             workspaces=adapters.turn_settings.workspaces,
             hook_secrets=adapters.hook_secrets,
@@ -186,9 +200,11 @@ class Flow:
             machines=adapters.machines,
         )
         commands = CommandHandlers(parts, adapters.commands)
-        self.gate = FlowGate(self.ledger, intake, commands, reconnects, hooks=hooks)
-        self._budgets = BudgetKeeper(self.ledger, self.view.language_of)
-        self.agent_calls = AgentCalls(
+        return FlowGate(self.ledger, self._intake, commands, self._reconnects, hooks=hooks)
+
+    def _make_agent_calls(self) -> AgentCalls:
+        adapters = self._adapters
+        return AgentCalls(
             self.ledger,
             blobs=adapters.blobs,
             files=adapters.project_files,
