@@ -13,6 +13,19 @@ def anyio_backend() -> str:
 
 
 @pytest.fixture(scope="module")
-async def stage(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Stage]:
+async def shared_stage(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Stage]:
     async with a_stage(tmp_path_factory.mktemp("daemon")) as ready:
         yield ready
+
+
+@pytest.fixture
+async def stage(shared_stage: Stage) -> AsyncIterator[Stage]:
+    """A shared daemon may have ended since the test before this one. That is said here, with its last words, and it is
+    started again, so that one fault fails one test and a second run of it can pass."""
+    daemon = shared_stage.daemon
+    if daemon.has_ended_by_itself:
+        last_words = daemon.describe()
+        await daemon.up()
+        pytest.fail(f"The daemon ended by itself before this test began: {last_words}")
+    yield shared_stage
+    assert not daemon.has_ended_by_itself, daemon.describe()

@@ -24,7 +24,7 @@ def agent(home: Path) -> ScriptedAgent:
 
 
 @pytest.fixture(scope="module")
-async def stage(home: Path, agent: ScriptedAgent) -> AsyncIterator[Stage]:
+async def shared_stage(home: Path, agent: ScriptedAgent) -> AsyncIterator[Stage]:
     configure(home / "state", agent)
     async with a_stage(home) as ready:
         yield ready
