@@ -134,6 +134,21 @@ async def test_the_last_jobs_to_end_are_those_near_the_latest_end_on_any_channel
         )
 
 
+@virtually
+async def test_where_nothing_but_interruptions_ended_a_job_they_are_the_last_ends():
+    """Their marks and statuses may be left over, however many starts were cut off before they were set right."""
+    async with run_flow() as flow:
+        hanging = await flow.say("/hang")
+        await flow.until(lambda: bool(flow.state.running))
+        disk = flow.disk
+    for life in (1, 2):
+        await asyncio.sleep(1000)
+        async with run_flow(disk=disk, life=life) as flow:
+            assert ids(flow.view.jobs_ended_last("chat", within_sec=60, at_least=20)) == [hanging.job_id]
+            assert ids(flow.view.jobs_ended_last("chat", within_sec=60)) == [hanging.job_id]
+            disk = flow.disk
+
+
 @pytest.mark.parametrize("days", [8, -8])
 def test_a_clock_that_jumps_between_two_ends_hides_neither(days: int):
     async def story() -> None:

@@ -233,9 +233,11 @@ class FlowView:
 
     def jobs_ended_last(self, channel: str, *, within_sec: float, at_least: int = 0) -> list[JobView]:
         ended = sorted((j for j in self._state.jobs.values() if j.finished_at), key=lambda j: j.ended_number)
-        latest = next((j.finished_at for j in reversed(ended) if j.state != "unknown_after_crash"), None)
-        if latest is None:
+        if not ended:
             return []
+        # A start calls jobs interrupted, perhaps days later: that does not make the other ends long ago.
+        ends = (j for j in reversed(ended) if j.state != "unknown_after_crash")
+        latest = next(ends, ended[-1]).finished_at or ""
         here = [job for job in ended if job.conversation.channel == channel]
         certain = len(here) - at_least
         return self._views(
