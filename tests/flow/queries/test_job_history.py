@@ -6,6 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from fairlead.core import requests as ask
+from fairlead.core.engine import TurnEnded
 from fairlead.core.state import as_data
 from fairlead.errors import Code, FairleadError
 from fairlead.observe import capture_log
@@ -13,6 +14,7 @@ from fairlead.store.journal import JOURNAL_NAME, open_state
 from fairlead.testing.disk import SimulatedDisk
 from fairlead.testing.simulated_machine import SimulatedPullChannel
 from tests.flow.harness import OWNER, conversation_ref, run_flow, virtually
+from tests.flow.turns.harness import playing
 
 pytestmark = pytest.mark.req("A12")
 
@@ -54,6 +56,20 @@ async def test_an_answer_that_is_owed_is_told_by_the_state_and_later_by_the_jour
         await flow.gate.acknowledge(job.job_id)
         assert await flow.view.job(job.job_id) == replace(owed, answer_owed=False)
         assert disk.journal_reads > before
+
+
+@virtually
+async def test_an_answer_is_told_by_the_state_also_in_the_moment_when_its_job_ends():
+    """Watchers hear of a job's beginning some milliseconds later, and an agent may be quicker than that."""
+    disk = CountingDisk()
+    quick = playing(TurnEnded("done"))
+    async with run_flow(disk=disk, channels=[SimulatedPullChannel()], runtimes=[quick]) as flow:
+        receipt = await flow.say("words", at=conversation_ref("fetcher", channel="pull"))
+        while flow.state.jobs[receipt.job_id].is_live:
+            await asyncio.sleep(0)
+        before = disk.journal_reads
+        assert (await flow.view.job(receipt.job_id)).prompt == "words"
+        assert disk.journal_reads == before
 
 
 @virtually

@@ -40,14 +40,14 @@ class JobHistory:
         self._blobs = blobs
         self._prompts: dict[str, str] = {}
 
-    def note(self, _events: Sequence[e.JournalEvent]) -> None:
-        pass  # a prompt that is not durable yet stands in the state
-
-    def announce(self, events: Sequence[e.JournalEvent]) -> None:
+    def note(self, events: Sequence[e.JournalEvent]) -> None:
         """The state drops a prompt when its job ends, and most clients fetch the job right after that: with the prompt
-        kept here, nothing has to be read back for them."""
+        kept here, nothing has to be read back for them. It is shown to nobody before the end of its job is durable."""
         for event in events:
             self._remember_prompt(event)
+
+    def announce(self, _events: Sequence[e.JournalEvent]) -> None:
+        pass  # whoever asks waits for the disk
 
     def _remember_prompt(self, event: e.JournalEvent) -> None:
         if isinstance(event, e.JobEnqueued | e.JobAmended):
