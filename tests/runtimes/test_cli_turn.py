@@ -1,6 +1,7 @@
 """What can go wrong with a CLI, and what the person is told. A replaying CLI has each fault on demand."""
 
 import asyncio
+import json
 import os
 from contextlib import aclosing
 from pathlib import Path
@@ -18,12 +19,14 @@ from fairlead.core.engine import (
     TurnEnded,
 )
 from fairlead.errors import Code
+from fairlead.kit.processes import Grace, living_with
+from fairlead.runtimes.claude.translate import ClaudeTranslator
 from fairlead.runtimes.cli_turn import CANCEL_GRACE, CliCommand, CliTurn
 from fairlead.runtimes.codex.translate import CodexTranslator
 from fairlead.runtimes.codex.wire import Usage
 from tests.runtimes.harness import CASTS, PER_TURN, Cast, ReplayStage
 from tests.runtimes.outcomes import failure_in, outcome
-from tests.support.runtime_contract import closing, invocation, only, processes_of, run, until_it_runs
+from tests.support.runtime_contract import PATIENCE, closing, invocation, only, processes_of, run, until_it_runs
 
 pytestmark = [pytest.mark.anyio, pytest.mark.req("A18", "A10")]
 
@@ -258,6 +261,11 @@ class _NoLog:
         pass
 
 
+class _AnyLog(_NoLog):
+    def write(self, stream: str, data: bytes) -> None:
+        pass
+
+
 async def test_a_turn_that_is_interrupted_while_its_start_is_written_starts_no_process(tmp_path: Path):
     """The directory is gone by then: only a start would notice."""
     project = tmp_path / "project"
@@ -290,3 +298,24 @@ async def test_a_process_that_is_interrupted_before_the_hand_over_gets_no_prompt
                 turn.interrupt()
             ends = [event async for event in events]
         assert (len(ends), got.read_text()) == (1, read)
+
+
+async def test_an_agent_that_has_answered_is_not_waited_for_by_who_stops_it(tmp_path: Path):
+    """A hook of the person's own may run at the end of a session, and may never end."""
+    said = {"type": "result", "subtype": "success", "result": "done"}
+    command = CliCommand(
+        argv=("sh", "-c", f"echo '{json.dumps(said)}'; exec sleep 3600"),
+        cwd=str(tmp_path),
+        env=dict(os.environ),
+        mark=f"{tmp_path.name}:job_1",
+    )
+    turn = CliTurn(command, ClaudeTranslator("key"), _AnyLog(), leave=Grace(end_of_input=3600.0))
+    async with asyncio.timeout(PATIENCE), aclosing(turn.events()) as events:
+        async for event in events:
+            if isinstance(event, TurnEnded):
+                break
+        leaving = asyncio.ensure_future(anext(events, None))
+        await asyncio.sleep(0)  # the process is asked to leave, and does not
+        turn.interrupt()
+        assert await leaving is None
+    assert living_with(command.mark) == frozenset()

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Generator, Mapping
-from contextlib import AbstractAsyncContextManager, contextmanager
+from contextlib import AbstractAsyncContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import Final, TypeAlias
 
@@ -12,6 +12,7 @@ from fairlead.core.engine import EngineEvent, HandingOver, Ready, ToolEnded, Too
 from fairlead.errors import Code
 from fairlead.kit.framing import LineTooLong
 from fairlead.kit.processes import (
+    AT_ONCE,
     DirectoryGone,
     Grace,
     OwnedProcess,
@@ -27,6 +28,8 @@ from fairlead.runtimes.translator import Exit, Translator, is_end
 CANCEL_GRACE = Grace(interrupt=0.6, terminate=0.6)
 # Nobody waits for a turn that is done: its process may leave by itself, and finish its own files.
 DONE_GRACE = Grace(end_of_input=1.0, terminate=2.0)
+HURRIED_LEAVE_SEC: Final = 2.0
+"""Unless somebody waits for its end, because a session is stopped or Fairlead itself."""
 EXIT_PATIENCE = 10.0
 STDERR_SHOWN = 16 * 1024
 
@@ -100,22 +103,31 @@ class CliTurn:
         self._process: OwnedProcess | None = None
         self._feeding: asyncio.Task[None] | None = None
         self._is_interrupted = False
+        self._has_ended = False
         self._tasks = OwnedTasks("turn of a CLI")
         self._is_ending = False
 
     def interrupt(self) -> None:
-        """Also ends a process that is only just being started."""
+        """Also ends a process that is only just being started, and one that has answered and does not leave."""
         self._is_interrupted = True
         if self._process is not None and not self._is_ending:
             self._is_ending = True
-            self._tasks.start(self._process.end(CANCEL_GRACE), name="end")
+            end = self._hurry_away(self._process) if self._has_ended else self._process.end(CANCEL_GRACE)
+            self._tasks.start(end, name="end")
+
+    @staticmethod
+    async def _hurry_away(process: OwnedProcess) -> None:
+        """It may still write down what was said, but nobody who stops it waits for hooks of the person's own."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(HURRIED_LEAVE_SEC):
+                await process.wait()
+        await process.end(AT_ONCE)
 
     async def events(self) -> AsyncGenerator[EngineEvent]:
         """Ready comes first, before a process is there, and HandingOver before the process has its prompt: one that
         reads its prompt boots meanwhile. The end of the turn comes as soon as it is known, and the stream ends when
         none of the processes is left; of a turn that was interrupted none is left before its end comes. Closing early
         ends the processes first."""
-        has_ended = False
         try:
             child = self._prepare_child()
             yield Ready()
@@ -131,15 +143,15 @@ class CliTurn:
                             yield HandingOver()
                             self._feeding = self._tasks.start(self._feed_stdin(process), name="feed stdin")
                         async for event in self._read(process):
-                            has_ended = is_end(event)
-                            if has_ended and self._is_interrupted:
+                            self._has_ended = is_end(event)
+                            if self._has_ended and self._is_interrupted:
                                 await process.end(CANCEL_GRACE)
                             yield event
                         await process.end(self._leave)
         except LineTooLong as fault:
             yield TurnFailed(Code.E_OUTPUT_TOO_LONG, f"The agent printed too long a line: {fault}.")
         except START_FAULTS as fault:
-            if has_ended:
+            if self._has_ended:
                 raise
             yield start_failure(fault)
         finally:
