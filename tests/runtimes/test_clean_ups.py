@@ -89,6 +89,34 @@ async def test_of_a_turn_that_a_person_stopped_nothing_is_left_when_its_end_come
         assert processes_of(turn) == []
 
 
+async def test_the_end_of_a_runtime_waits_for_turns_that_end_meanwhile():
+    clean_ups, cleaned = CleanUps("x"), list[str]()
+    second_may_end, first_may_leave = asyncio.Event(), asyncio.Event()
+
+    async def turn(name: str, may_end: asyncio.Event | None, may_leave: asyncio.Event | None):
+        if may_end is not None:
+            await may_end.wait()
+        yield TurnEnded("done")
+        if may_leave is not None:
+            await may_leave.wait()
+        cleaned.append(name)
+
+    async def consume(name: str, may_end: asyncio.Event | None = None, may_leave: asyncio.Event | None = None) -> None:
+        async for _ in clean_ups.pass_on(turn(name, may_end, may_leave), name, AsyncExitStack()):
+            pass
+
+    await consume("first", may_leave=first_may_leave)
+    second = asyncio.ensure_future(consume("second", may_end=second_may_end))
+    joining = asyncio.ensure_future(clean_ups.join())
+    await asyncio.sleep(0)  # it waits for the first one
+    second_may_end.set()
+    await second
+    first_may_leave.set()
+    async with asyncio.timeout(PATIENCE):
+        await joining
+    assert sorted(cleaned) == ["first", "second"]
+
+
 async def test_a_clean_up_that_is_forgotten_is_noticed(stage: StayingStage, monkeypatch: pytest.MonkeyPatch):
     """The judge is judged: without the clean-up, the checks above see the process of the turn."""
     forgotten: list[tuple[AsyncGenerator[EngineEvent], AsyncExitStack]] = []

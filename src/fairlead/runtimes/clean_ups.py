@@ -46,8 +46,9 @@ class CleanUps:
             await asyncio.wait({clean_up.begin()})
 
     async def join(self) -> None:
-        for clean_up in self._by_session.values():
-            clean_up.begin()
+        """Also of turns that end meanwhile."""
+        while left := [clean_up.begin() for clean_up in self._by_session.values()]:
+            await asyncio.wait(left)
         await self._tasks.join()
 
     async def pass_on(
