@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import errno
 import json
 import os
 import sys
@@ -216,6 +217,24 @@ async def test_a_capability_is_made_ahead_and_opens_nothing_until_it_is_an_agent
         assert len(await files_of(server, 1)) == 1
     assert list((tmp_path / DIRECTORY_NAME).glob("*.json")) == []
     assert sorted(forgotten) == sorted(hidden)
+
+
+@pytest.mark.req("B14")
+async def test_a_capability_that_could_not_be_made_leaves_nothing(tmp_path: Path):
+    hidden: list[str] = []
+    forgotten: list[str] = []
+
+    def refuse(_file: Path | int) -> None:
+        raise OSError(errno.EPERM, "not yours to give")
+
+    server = ToolServer(tmp_path, hide=hidden.append, forget=forgotten.append)
+    server.prepare()
+    server.give = refuse
+    with pytest.raises(OSError, match="not yours"):
+        server.grant(ONE, str(tmp_path))
+    assert list((tmp_path / DIRECTORY_NAME).glob("*.json")) == []
+    assert len(hidden) == 1
+    assert forgotten == hidden
 
 
 async def test_two_capabilities_at_once_are_two(tmp_path: Path):

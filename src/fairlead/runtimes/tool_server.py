@@ -127,15 +127,18 @@ class ToolServer:
         return made
 
     def _make_spare(self) -> _Spare:
-        token = secrets.token_urlsafe(32)
-        self._hide(token)
-        path = self._directory / f"{secrets.token_hex(8)}.json"
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(msgspec.json.encode(Grant(str(self._socket), token)))
-            if self.give is not None:
-                self.give(descriptor)
-        return _Spare(token, path)
+        spare = _Spare(secrets.token_urlsafe(32), self._directory / f"{secrets.token_hex(8)}.json")
+        self._hide(spare.token)
+        try:
+            descriptor = os.open(spare.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(msgspec.json.encode(Grant(str(self._socket), spare.token)))
+                if self.give is not None:
+                    self.give(descriptor)
+        except BaseException:
+            self._remove(spare)
+            raise
+        return spare
 
     async def _keep_spare(self) -> None:
         """For ever: to make a file takes longer than all else that is done before an agent's process starts."""
@@ -151,7 +154,11 @@ class ToolServer:
     def _remove_spare(self) -> None:
         spare, self._spare = self._spare, None
         if spare is not None:
-            self._forget(spare.token)
+            self._remove(spare)
+
+    def _remove(self, spare: _Spare) -> None:
+        self._forget(spare.token)
+        with contextlib.suppress(OSError):  # the next start empties the directory
             spare.path.unlink(missing_ok=True)
 
     @contextmanager
