@@ -196,11 +196,11 @@ class AcpProcess:
         self._session.translator.error_mark = quirks.error_mark
 
     def note_end(self) -> None:
-        if self._grant is not None:
+        self._take_log(None)
+        if self._grant is not None:  # behind the log, which is searched for the capability when it is written
             self._grant.revoke()
         self._asks.release()
         self._own_turns.end(self._end_of_own_turn)
-        self._take_log(None)
         self._on_rest()
 
     def _end_of_own_turn(self, text: str) -> TurnEnded | TurnFailed:

@@ -295,7 +295,8 @@ class ClaudeProcess:
 
     def _mark_dead(self, lost: TurnFailed) -> None:
         was_ended, self.is_dead = self.is_dead, True
-        if self._grant is not None:
+        self._take_log(None)
+        if self._grant is not None:  # behind the log, which is searched for the capability when it is written
             self._grant.revoke()
         self._cancel_context_timer()
         self._lost = ProcessLost(lost, is_wanted=was_ended)
@@ -306,7 +307,6 @@ class ClaudeProcess:
         if turn_id := self.protocol.agent_turn_id:
             self._on_agent_turn(turn_id, TurnEnded("", INTERRUPTED) if was_ended else lost)
             self.protocol.end_agent_turn()
-        self._take_log(None)
         self._on_rest()
 
     async def _receive(self, line: bytes) -> None:
