@@ -140,12 +140,10 @@ class Turn:
             await self._steering.close()
         ended_seq = await self._apply_end(outcome)
         took = asyncio.get_running_loop().time() - began
-        try:
-            # The answer goes first: the sync that it waits for wakes nothing here.
-            await asyncio.sleep(ACTIONS_FIRST_SEC)
-            await self._ledger.until_durable(ended_seq)
-        finally:
-            self._log_end(outcome, took)
+        # The answer goes first: the sync that it waits for wakes nothing here.
+        await asyncio.sleep(ACTIONS_FIRST_SEC)
+        await self._ledger.until_durable(ended_seq)
+        self._log_end(outcome, took)
 
     async def _ask_agent(self) -> Outcome:
         try:
