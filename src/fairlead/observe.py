@@ -180,7 +180,8 @@ def start_logging(log_directory: Path, redactor: Redactor, *, echo_warnings: boo
         if echo_warnings and entry.get("level") in {"warning", "error"}:
             line = redactor.text(f"fairlead: {entry.get('event')}: {entry.get('message', '')}\n")
             # A warning may quote an agent, and a terminal would obey what the agent wrote.
-            sys.stderr.write(visible_lines(line) if sys.stderr.isatty() else line)
+            with suppress(OSError, ValueError):  # nobody reads it any more; the line is in the file
+                sys.stderr.write(visible_lines(line) if sys.stderr.isatty() else line)
 
     log.write = write
     return file
