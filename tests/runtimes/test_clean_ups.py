@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from fairlead.core.engine import EngineEvent, Interrupt, Invocation, TurnEnded
+from fairlead.core.engine import EngineEvent, HandingOver, Interrupt, Invocation, TurnEnded
 from fairlead.ports import Runtime
 from fairlead.runtimes.clean_ups import CleanUps
 from tests.runtimes.harness import SCENES, ReplayStage
@@ -17,17 +17,13 @@ from tests.support.runtime_contract import PATIENCE, closing, invocation, proces
 
 pytestmark = [pytest.mark.anyio, pytest.mark.req("B5", "E1")]
 
-ANSWER = SCENES["codex"]["answers"]
-
 
 class StayingStage(ReplayStage):
-    """A codex that has said everything and does not leave by itself."""
-
-    def __init__(self, root: Path) -> None:
-        super().__init__("codex", root)
+    """A program that has said everything and does not leave by itself."""
 
     def staying_runtime(self) -> Runtime:
-        return self.runtime_of(ANSWER, hang=len(lines_of(ANSWER)))
+        answer = SCENES[self.cast.split()[0]]["answers"]
+        return self.runtime_of(answer, hang=len(lines_of(answer)))
 
     def turn(self, session: str, number: int = 1) -> Invocation:
         job = f"job_{session}_{number}"
@@ -36,9 +32,9 @@ class StayingStage(ReplayStage):
         )
 
 
-@pytest.fixture
-def stage(tmp_path: Path) -> StayingStage:
-    return StayingStage(tmp_path)
+@pytest.fixture(params=["codex", "claude per turn"])
+def stage(request: pytest.FixtureRequest, tmp_path: Path) -> StayingStage:
+    return StayingStage(request.param, tmp_path)
 
 
 async def end_of(runtime: Runtime, turn: Invocation) -> EngineEvent:
@@ -67,8 +63,8 @@ async def test_the_next_turn_of_the_session_waits_until_the_process_is_gone_and_
         assert processes_of(first) != [], "the other session did not wait for it"
         seen: list[list[str]] = []
         async with asyncio.timeout(PATIENCE), aclosing(runtime.invoke(second)) as stream:
-            seen = [processes_of(first) async for _ in stream]
-        assert seen[0] == []
+            seen = [processes_of(first) async for event in stream if isinstance(event, HandingOver)]
+        assert seen == [[]]
 
 
 async def test_a_stop_of_the_session_returns_when_the_process_is_gone(stage: StayingStage):

@@ -103,7 +103,8 @@ class CliTurn:
         self._process: OwnedProcess | None = None
         self._feeding: asyncio.Task[None] | None = None
         self._is_interrupted = False
-        self._has_ended = False
+        self.has_ended = False
+        """The end of the turn was given; its process may still be leaving."""
         self._tasks = OwnedTasks("turn of a CLI")
         self._is_ending = False
 
@@ -112,7 +113,7 @@ class CliTurn:
         self._is_interrupted = True
         if self._process is not None and not self._is_ending:
             self._is_ending = True
-            end = self._hurry_away(self._process) if self._has_ended else self._process.end(CANCEL_GRACE)
+            end = self._hurry_away(self._process) if self.has_ended else self._process.end(CANCEL_GRACE)
             self._tasks.start(end, name="end")
 
     @staticmethod
@@ -143,15 +144,15 @@ class CliTurn:
                             yield HandingOver()
                             self._feeding = self._tasks.start(self._feed_stdin(process), name="feed stdin")
                         async for event in self._read(process):
-                            self._has_ended = is_end(event)
-                            if self._has_ended and self._is_interrupted:
+                            self.has_ended = is_end(event)
+                            if self.has_ended and self._is_interrupted:
                                 await process.end(CANCEL_GRACE)
                             yield event
                         await process.end(self._leave)
         except LineTooLong as fault:
             yield TurnFailed(Code.E_OUTPUT_TOO_LONG, f"The agent printed too long a line: {fault}.")
         except START_FAULTS as fault:
-            if self._has_ended:
+            if self.has_ended:
                 raise
             yield start_failure(fault)
         finally:

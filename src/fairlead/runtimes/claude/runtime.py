@@ -437,7 +437,8 @@ class ClaudeRuntime:
     def describe(self, session_key: str) -> AgentInfo:
         process = self._process_of(session_key)
         if process is None or process.is_dead:
-            state = "Prompting" if session_key in self._one_shots else "Closed"
+            one_shot = self._one_shots.get(session_key)
+            state = "Closed" if one_shot is None or one_shot.has_ended else "Prompting"
             return AgentInfo(state=state, mode=self._modes.get(session_key), modes=self._offered_modes)
         info = process.protocol.info
         return AgentInfo(
