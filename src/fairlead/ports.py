@@ -649,7 +649,7 @@ class View(Protocol):
         ...
 
     def session_jobs(self, session_key: str) -> list[JobView]:
-        """As `history`, but for texts on their way into a turn. Costs as much as the session has, not as the state."""
+        """As `history`. Costs as much as the session has, not as the state."""
         ...
 
     async def find_texts(self, caller: Caller, words: str, *, before: int | None = None) -> TextPage:

@@ -4,6 +4,7 @@ import pytest
 
 from fairlead.core.console_models import BOARD_ROWS, board, message_page, session_jobs, session_page
 from fairlead.core.decide.job_ends import Failure
+from fairlead.core.decide.steering import BeginSteering
 from fairlead.core.requests import Caller
 from fairlead.errors import Code
 from tests.core.harness import FRIEND, OWNER, CoreHarness, conversation_ref, key_of, permission
@@ -82,6 +83,16 @@ def test_sessions_come_in_pages_and_are_found_by_their_words():
     assert [line.title for line in session_page(made.state, caller(), "USER3 api", "", 9).sessions] == ["user3"]
     assert [job.prompt for job in session_jobs(made.state, key_of("user3").text)] == ["hello 3"]
     assert session_jobs(made.state, "agent:fairlead:user:nobody") == []
+
+
+@pytest.mark.req("G2", "F6")
+def test_a_text_on_its_way_into_a_turn_is_among_the_jobs_of_its_session():
+    made = CoreHarness()
+    into = made.say("first")
+    made.start()
+    text = made.say("and this", steers=True)
+    made.do(BeginSteering(text, into))
+    assert [job.job_id for job in session_jobs(made.state, made.job(text).session_key)] == [into, text]
 
 
 @pytest.mark.req("G6")

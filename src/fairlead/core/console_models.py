@@ -209,11 +209,12 @@ def _place_of(session: Session) -> str:
 
 
 def session_jobs(state: State, session_key: str) -> list[Job]:
-    """The jobs of a session that the state has, oldest first."""
+    """The jobs of a session that the state has, oldest first; texts on their way into a turn are in no queue."""
     session = state.sessions.get(SessionKeyText(session_key))
     if session is None:
         return []
-    live = (session.running_job_id, session.agent_job_id, *session.queue)
+    on_their_way = [job_id for job_id in state.steering if state.jobs[job_id].session_key == session_key]
+    live = (session.running_job_id, session.agent_job_id, *on_their_way, *session.queue)
     ids = dict.fromkeys((*session.ended, *(job_id for job_id in live if job_id is not None)))
     return sorted((state.jobs[job_id] for job_id in ids if job_id in state.jobs), key=lambda j: job_number(j.job_id))
 
