@@ -141,7 +141,7 @@ def test_an_image_is_attached_and_goes_with_the_message(stage: Stage):
 def test_an_answer_of_a_megabyte_grows_on_an_open_page(stage: Stage):
     page = stage.page
     stage.open(ME)
-    stage.send("/long 1000000")
+    stage.send("/slow 1\n/long 1000000")
     page.wait_for_selector(".turn.is-running")
     page.fill("#message", "half a prompt")
     page.wait_for_selector(".turn.is-success >> text=The whole answer", timeout=60_000)
