@@ -135,7 +135,7 @@ class ToolServer:
                 file.write(msgspec.json.encode(Grant(str(self._socket), spare.token)))
                 if self.give is not None:
                     self.give(descriptor)
-        except BaseException:
+        except BaseException:  # whatever it is, nothing half made stays, and it goes on
             self._remove(spare)
             raise
         return spare

@@ -24,7 +24,7 @@ from tests.git.harness import git, make_repository
 from tests.support.configured_agents import ScriptedAgent
 
 PATIENCE_SEC = 15.0
-CTRL_C, CTRL_D = "\x03", "\x04"
+CTRL_C, CTRL_D, CTRL_U = "\x03", "\x04", "\x15"
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b[()][AB0]|\x1b[=>]|\x1b\][^\x07]*\x07|\r")
 
 
@@ -281,6 +281,25 @@ def test_the_bell_rings_as_often_as_the_setting_says(tmp_path: Path, setting: st
         terminal.close()
 
 
+@pytest.mark.req("B4")
+def test_a_question_that_comes_while_somebody_types_takes_no_letter_of_their_line(terminal: Terminal):
+    terminal.wait_for("Fairlead · local")
+    terminal.type("\x1b[200~/slow 2\n/ask rm -rf build\x1b[201~\r")
+    terminal.wait_for("Ctrl-C cancels")
+    terminal.type("sa")
+    terminal.wait_for("Finish your line first")
+    terminal.type("y yes 1\x1b[200~yes\x1b[201~")
+    terminal.wait_for("› say yes 1yes")
+    terminal.type(CTRL_U)
+    terminal.wait_for("[y] Allow once")
+    terminal.type("\x1b[200~yes\x1b[201~")
+    terminal.wait_for("› yes")
+    terminal.type(CTRL_U)
+    terminal.wait_for("[y] Allow once")
+    terminal.type("n")
+    terminal.wait_for("→ Deny")
+
+
 @pytest.mark.skipif(shutil.which("bash") is None, reason="only a shell with job control stops a program")
 def test_a_turn_is_suspended_by_ctrl_z_and_goes_on(tmp_path: Path):
     terminal = Terminal(tmp_path, program=("bash", "--norc", "-i"), PS1="$ ")
@@ -317,14 +336,20 @@ def test_an_idle_chat_shows_what_it_did_not_ask_for(terminal: Terminal, tmp_path
         terminal.wait_for("started by the agent itself")
         terminal.wait_for("the build is green")
         terminal.type("half a line")
+        other.say("a word from there")
+        terminal.wait_for("user:local: a word from there")
+        terminal.wait_for("› half a line")
+        terminal.say(" and its end")
+        terminal.wait_for("user:local: half a line and its end")
+        terminal.wait_for("› ")
+        terminal.type("sa")
         other.say("/ask rm -rf build")
+        terminal.wait_for("Finish your line first")
+        terminal.type(CTRL_U)
         terminal.wait_for("[y] Allow once")  # whoever is there may answer
         terminal.type("y")
         other.wait_for("Allow once")
         other.wait_for("allowed: rm -rf build")
-        terminal.wait_for("› half a line")
-        terminal.say(" and its end")
-        terminal.wait_for("user:local: half a line and its end")
     finally:
         other.close_window()
 

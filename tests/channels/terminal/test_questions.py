@@ -61,6 +61,15 @@ def with_rules(*offers: RuleOffer) -> QuestionPrompt:
     return QuestionPrompt(question, "en")
 
 
+@pytest.mark.req("B4")
+def test_a_paste_is_words_and_decides_nothing():
+    question = asking("permission")
+    assert not question.takes("yes, say 1")
+    assert press(question, "b") is None
+    assert question.takes("yes,\nsay 1")
+    assert press(question, "yes,\nsay 1", "enter") == PromptResult("deny", message="yes, say 1")
+
+
 def test_a_refusal_takes_words():
     question = asking("permission")
     assert press(question, "b", *"no ", "backspace") is None

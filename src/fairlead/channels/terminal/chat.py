@@ -202,6 +202,7 @@ class Chat:
             asked = say(self._lang, "terminal.asked_before_restart", job=short_name(question.job_id))
             self._screen.say(asked, "yellow")
         turn = TerminalLiveView(self._client, self._screen, self._options)
+        turn.typed, self._typed = self._typed, ""
         begun = await turn.ask_late(question, self._keyboard)
         self._keep_typed(turn)
         if begun is not None:

@@ -18,6 +18,8 @@ _NAMED: Final[dict[str, str]] = {
     Keys.ControlJ: "enter",
     Keys.ControlH: "backspace",
 }
+KEY_NAMES: Final = frozenset(_NAMED.values())
+"""Every other key is a character, or the text of a paste."""
 
 
 class Keyboard:
@@ -46,5 +48,7 @@ def _keys_in(key: str, data: str) -> list[str]:
     if key in _NAMED:
         return [_NAMED[key]]
     if key == Keys.BracketedPaste:
-        return [char for char in data.replace("\r\n", "\n").replace("\r", "\n") if char == "\n" or char.isprintable()]
+        text = data.replace("\r\n", "\n").replace("\r", "\n")
+        pasted = "".join(char for char in text if char == "\n" or char.isprintable())
+        return [pasted] if pasted else []
     return [data] if len(data) == 1 and data.isprintable() else []

@@ -9,7 +9,7 @@ from fairlead.api import Client, ServerAway, error_in
 from fairlead.api import wire as w
 from fairlead.channels.terminal.answer_files import save_files
 from fairlead.channels.terminal.away import describe_away, describe_server
-from fairlead.channels.terminal.keyboard import Keyboard
+from fairlead.channels.terminal.keyboard import KEY_NAMES, Keyboard
 from fairlead.channels.terminal.markdown_stream import MarkdownStream
 from fairlead.channels.terminal.options import ChatOptions
 from fairlead.channels.terminal.questions import PromptResult, QuestionPrompt, describe_outcome, describe_response
@@ -95,7 +95,10 @@ class TerminalLiveView:
         """A question whose job a restart has ended: the job that the response began, None if there was none."""
         async with self._on_screen(keyboard, ""):
             self._question(question)
-            return await self._until_responded()
+            begun = await self._until_responded()
+        while not self._lines.empty():  # no turn runs that would take them
+            self.entered.append(self._lines.get_nowait())
+        return begun
 
     @asynccontextmanager
     async def _on_screen(self, keyboard: Keyboard, note: str) -> AsyncGenerator[TaskOwner]:
@@ -103,6 +106,7 @@ class TerminalLiveView:
         # The keys first: a person who reads that Ctrl-C cancels may press it at once.
         with keyboard.listening(lambda name: self._inbox.put_nowait(Key(name))):
             self._screen.begin(note, say(self._lang, "terminal.keys_in_turn") if note else "")
+            self._screen.show_typed(self.typed)
             try:
                 async with TaskOwner("turn") as owner:
                     owner.start(self._keep_drawing(), name="drawing")
@@ -163,7 +167,9 @@ class TerminalLiveView:
             if happening in {Key("ctrl-c"), Key("ctrl-d")}:
                 self._screen.say(say(self._lang, "terminal.question_stays_open"), "yellow")
                 return None
-            if isinstance(happening, Key) and (begun := await self._press_in_question(asking, happening.name)):
+            if isinstance(happening, Key) and not self._is_for(asking, happening.name):
+                self._type_ahead(happening.name)
+            elif isinstance(happening, Key) and (begun := await self._press_in_question(asking, happening.name)):
                 return begun
             asking = self._asking
         return None
@@ -315,11 +321,15 @@ class TerminalLiveView:
             return self._leave_running(job_id)
         if key == "ctrl-z":
             self._suspend()
-        elif self._asking is not None:
+        elif self._asking is not None and self._is_for(self._asking, key):
             await self._press_in_question(self._asking, key)
         else:
             self._type_ahead(key)
         return None
+
+    def _is_for(self, asking: QuestionPrompt, key: str) -> bool:
+        """A question may come while somebody types: no letter of their line may allow anything."""
+        return not self.typed and asking.takes(key)
 
     def _leave_running(self, job_id: str) -> Ending:
         """Leaving is not cancelling. But nothing keeps running where Fairlead has stopped, which is told once."""
@@ -351,7 +361,7 @@ class TerminalLiveView:
                     self._screen.say(f"{PROMPT}{self.typed.strip()}", "bold")
                     self._lines.put_nowait(self.typed)
                 self.typed = ""
-            case _ if len(key) == 1:
+            case _ if key not in KEY_NAMES:
                 self.typed += key
             case _:
                 pass
@@ -365,7 +375,7 @@ class TerminalLiveView:
                 case Key("enter") if self.typed.strip():
                     self.entered.append(self.typed)
                     self.typed = ""
-                case Key(name) if len(name) == 1:
+                case Key(name) if name not in KEY_NAMES:
                     self.typed += name
                 case _:
                     pass

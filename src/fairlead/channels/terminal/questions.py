@@ -3,6 +3,7 @@
 import msgspec
 
 from fairlead.api.wire import QuestionInfo
+from fairlead.channels.terminal.keyboard import KEY_NAMES
 from fairlead.core.engine import Verdict
 from fairlead.render.questions import offered_rules
 from fairlead.render.words import say
@@ -64,6 +65,10 @@ class QuestionPrompt:
         self._chosen: dict[str, str] = {}
 
     @property
+    def hint_during_a_line(self) -> str:
+        return say(self._lang, "terminal.line_first")
+
+    @property
     def hint(self) -> str:
         """What can be pressed now."""
         match self.question.kind:
@@ -80,6 +85,10 @@ class QuestionPrompt:
 
     def _key_hint(self, **words: str) -> str:
         return "   ".join(f"[{key}] {say(self._lang, f'question.{word}')}" for key, word in words.items())
+
+    def takes(self, key: str) -> bool:
+        """A paste is words: it goes where words are typed, and decides nothing."""
+        return len(key) == 1 or key in KEY_NAMES or self._is_giving_reason or self.question.kind == "question"
 
     def press(self, key: str) -> PromptResult | None:
         if self.question.kind == "question":
@@ -110,8 +119,8 @@ class QuestionPrompt:
             self._is_giving_reason, self.typed = False, ""
         elif key == "backspace":
             self.typed = self.typed[:-1]
-        elif len(key) == 1 and key.isprintable():
-            self.typed += key
+        elif key not in KEY_NAMES:
+            self.typed += key.replace("\n", " ")
         return None
 
     @property
@@ -136,8 +145,8 @@ class QuestionPrompt:
         at_once = not self.typed and not item.several and len(item.options) <= 9
         if at_once and key.isascii() and key.isdecimal() and 1 <= int(key) <= len(item.options):
             return self._take(item.options[int(key) - 1].label)
-        if len(key) == 1 and key.isprintable():
-            self.typed += key
+        if key not in KEY_NAMES:
+            self.typed += key.replace("\n", " ")
         return None
 
     def _resolve_numbers(self, typed: str) -> str:

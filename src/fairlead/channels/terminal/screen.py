@@ -125,7 +125,8 @@ class Screen:
             parts.append(Tail(_markdown(self._tail), self.console.height - 6 - len(self._tools)))
         parts.extend(Text(f"  🔧 {visible_lines(label)} …", "cyan") for label in self._tools.values())
         if self._asking is not None:
-            parts.append(Padding(Text(self._asking.hint, "bold yellow"), (0, 2)))
+            hint = self._asking.hint_during_a_line if self._typed else self._asking.hint
+            parts.append(Padding(Text(hint, "bold yellow"), (0, 2)))
             if self._asking.typed:
                 parts.append(Padding(Text(f"> {self._asking.typed}"), (0, 2)))
         elif self._note:

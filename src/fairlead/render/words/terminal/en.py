@@ -55,6 +55,7 @@ TERMINAL: Final = {
     "question_stays_open": "The question stays open.",
     "settled": "settled[[ by {person}]]: {outcome}",
     "type_answer": "type your answer, then Enter",
+    "line_first": "Finish your line first: Enter sends it, Ctrl-U empties it. Then answer the question.",
     "type_reason": "Why not? Type the reason, then press Enter (empty: back)",
     "type_numbers": "numbers with commas, or your own words, then Enter",
     "press_number": "[1-{count}], or your own words and Enter",

@@ -56,6 +56,7 @@ TERMINAL: Final = {
     "question_stays_open": "質問は未回答のまま残ります。",
     "settled": "回答済み[[（{person}）]]: {outcome}",
     "type_answer": "回答を入力して Enter",
+    "line_first": "先に入力中の行を: Enter で送信、Ctrl-U で消去。その後、質問に答えられます。",
     "type_reason": "拒否の理由を入力して Enter（空なら戻る）",
     "type_numbers": "番号をカンマ区切りで、または自由に入力して Enter",
     "press_number": "[1-{count}]、または自由に入力して Enter",

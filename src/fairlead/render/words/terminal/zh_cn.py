@@ -56,6 +56,7 @@ TERMINAL: Final = {
     "question_stays_open": "问题会保留，尚未回答。",
     "settled": "已处理[[（{person}）]]：{outcome}",
     "type_answer": "输入回答，然后按 Enter",
+    "line_first": "请先处理正在输入的行：Enter 发送，Ctrl-U 清空，然后再回答问题。",
     "type_reason": "为什么拒绝？输入后按 Enter（留空返回）",
     "type_numbers": "以逗号分隔的编号，或自己的回答，然后按 Enter",
     "press_number": "[1-{count}]，或输入自己的回答后按 Enter",

@@ -56,6 +56,7 @@ TERMINAL: Final = {
     "question_stays_open": "問題會保留，尚未回答。",
     "settled": "已處理[[（{person}）]]：{outcome}",
     "type_answer": "輸入回答，然後按 Enter",
+    "line_first": "請先處理正在輸入的行：Enter 送出，Ctrl-U 清空，然後再回答問題。",
     "type_reason": "為什麼拒絕？輸入後按 Enter（留空返回）",
     "type_numbers": "以逗號分隔的編號，或自己的回答，然後按 Enter",
     "press_number": "[1-{count}]，或輸入自己的回答後按 Enter",
