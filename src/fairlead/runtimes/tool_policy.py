@@ -64,12 +64,16 @@ class _PermissionsFile(msgspec.Struct, forbid_unknown_fields=True):
     note: str = ""
 
 
+_permissions_decoder: Final = msgspec.json.Decoder(_PermissionsFile)
+"""Made once: the turns that read such a file may be in a thread and in the event loop."""
+
+
 def tool_policy_from(content: bytes | None, default_tools: tuple[str, ...]) -> ToolPolicy:
     """`content` is the file's, None where there is no file."""
     if content is None:
         return ToolPolicy(default_tools)
     try:
-        said = msgspec.json.decode(content, type=_PermissionsFile)
+        said = _permissions_decoder.decode(content)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as fault:
         return _tightest(str(fault))
     if said.tier != "custom":

@@ -87,12 +87,14 @@ class IndexedHistory:
         """`end` is the end of a durable batch: nothing behind it is read."""
         await self._load()
         self._read_names()
+        lines.line_decoder()  # made here, where no other decoder is made meanwhile, and not in the thread below
         wanted = frozenset(filter(None, names))
         runs, gap = self._runs, (self.indexed_end, self._tail_start)
         tail = [(b.start, min(b.end, end)) for b in self._tail if b.start < end and not wanted.isdisjoint(b.names)]
         return await self._offload(lambda: find_named_lines(self._disk, self._journal, wanted, runs, [gap, *tail]))
 
     async def texts_before(self, place: int, words: Sequence[str], most_bytes: int) -> TextStretch:
+        lines.line_decoder()  # as above
         return await self._offload(lambda: search_backwards(self._disk, self._journal, words, place, most_bytes))
 
     # --- keeping the index -------------------------------------------------------------------------------------------

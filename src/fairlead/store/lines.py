@@ -14,6 +14,7 @@ missing never happened.
 
 from collections.abc import Iterable, Sequence
 from functools import cache
+from threading import Lock
 from typing import Any, Final
 from zlib import crc32
 
@@ -74,17 +75,32 @@ def any_of(types: Iterable[type[msgspec.Struct]]) -> Any:
     return union
 
 
-@cache
+_being_made: Final = Lock()
+"""While msgspec makes a decoder, it fills in what it knows of each struct. A second decoder for the same structs, made
+in another thread meanwhile, may use a struct that is not filled in yet: then the process crashes."""
+
+
 def line_decoder(*, requires_crc: bool = False) -> "msgspec.json.Decoder[JournalLine]":
     """Made when it is needed, because a decoder for all events is large. One that requires a crc refuses a line without
     it: that costs less than looking for such lines in the bytes."""
+    with _being_made:
+        return _make_line_decoder(requires_crc=requires_crc)
+
+
+def replay_decoder(*, requires_crc: bool = False) -> "msgspec.json.Decoder[JournalLine]":
+    """Decodes only what a replay needs: nearly every second line is a sign of life, whose payload is skipped."""
+    with _being_made:
+        return _make_replay_decoder(requires_crc=requires_crc)
+
+
+@cache
+def _make_line_decoder(*, requires_crc: bool) -> "msgspec.json.Decoder[JournalLine]":
     envelope = _envelope(requires_crc=requires_crc)
     return msgspec.json.Decoder(any_of(_line_type(event_type, envelope) for event_type in EVENT_TYPES))
 
 
 @cache
-def replay_decoder(*, requires_crc: bool = False) -> "msgspec.json.Decoder[JournalLine]":
-    """Decodes only what a replay needs: nearly every second line is a sign of life, whose payload is skipped."""
+def _make_replay_decoder(*, requires_crc: bool) -> "msgspec.json.Decoder[JournalLine]":
     envelope = _envelope(requires_crc=requires_crc)
     makers = {event_type: _silent_line_type if event_type in SILENT else _line_type for event_type in EVENT_TYPES}
     return msgspec.json.Decoder(any_of(make(event_type, envelope) for event_type, make in makers.items()))

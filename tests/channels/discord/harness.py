@@ -46,6 +46,7 @@ class Daemon:
             "DISCORD_CDN_HOSTS": "127.0.0.1",
             "FAIRLEAD_HTTP_PORT": "0",
             "FAIRLEAD_DRAIN_SEC": "0",
+            "PYTHONFAULTHANDLER": "1",
         }
         return {name: value for name, value in (own | self.settings).items() if value != "-"}
 
