@@ -381,8 +381,8 @@ def lock_file(path: Path, note: str = "") -> Lock:
 
 def is_locked(path: Path) -> bool:
     """Whether a process holds the lock now. What the file says does not tell: it stays when its writer is killed, and
-    its pid may be another program's by then. To find out, the lock is shared for some microseconds; who wants it for
-    himself meanwhile tries again."""
+    its pid may be another program's by then. To find out, the lock is shared for some microseconds; a process
+    that wants it for itself meanwhile tries again."""
     try:
         handle = _open_regular(path, os.O_RDONLY, PRIVATE_FILE)
     except FileNotFoundError:

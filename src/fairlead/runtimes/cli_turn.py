@@ -29,7 +29,7 @@ CANCEL_GRACE = Grace(interrupt=0.6, terminate=0.6)
 # Nobody waits for a turn that is done: its process may leave by itself, and finish its own files.
 DONE_GRACE = Grace(end_of_input=1.0, terminate=2.0)
 HURRIED_LEAVE_SEC: Final = 2.0
-"""Unless somebody waits for its end, because a session is stopped or Fairlead itself."""
+"""So long it may take where somebody does wait: who stops the session, or Fairlead itself."""
 EXIT_PATIENCE = 10.0
 STDERR_SHOWN = 16 * 1024
 

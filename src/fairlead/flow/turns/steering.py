@@ -138,9 +138,7 @@ class Steering:
         log.info("steered", job_id=steer.job_id, into=self._job.job_id, outcome=result.outcome)
         try:
             await self._ledger.record_durably(SettleSteering(steer.job_id, result, self._find_stop()))
-        except (
-            FairleadError
-        ) as broken:  # the journal takes no more facts, so the daemon ends, and its next start settles it
+        except FairleadError as broken:  # the journal takes no more facts: the next start settles the text
             log_failure("what became of a text was not recorded", broken, job_id=steer.job_id)
             return
         del self._open[settled]
