@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Literal, cast
 
 from fairlead.kit.framing import LineFramer, LineTooLong
+from fairlead.kit.processor import yield_processor
 
 OutputName = Literal["stdout", "stderr"]
 Tee = Callable[[OutputName, bytes], None]
@@ -108,6 +109,7 @@ class ChildPipes(asyncio.SubprocessProtocol):
         is_free = self._writable.is_set() and not self._write_turn.locked()
         if is_free:
             self._stdin().write(data)
+            yield_processor()  # the child has something to do
             if self._writable.is_set():
                 return  # as nearly always: the pipe has taken it
         try:

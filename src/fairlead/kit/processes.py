@@ -17,6 +17,7 @@ from fairlead.kit.framing import DEFAULT_LIMIT, LineFramer, LineTooLong, read_li
 from fairlead.kit.process_pipes import ChildPipes, OutputName, StdinClosed, StdinStuck, Tee
 from fairlead.kit.process_sweep import Family, SweptProcess, kill_until_gone, sweep
 from fairlead.kit.process_table import MARK_VARIABLE, system_table, validate_mark
+from fairlead.kit.processor import yield_processor
 from fairlead.kit.tasks import run_to_end
 
 __all__ = [
@@ -194,8 +195,10 @@ class OwnedProcess:
         return await run_to_end(self._ending)
 
     async def _start(self, launch: ChildLaunch, cwd: Path, stdin: Literal["pipe", "empty"]) -> None:
+        loop = asyncio.get_running_loop()
+        loop.call_soon(yield_processor)  # the child is there one step from now, and boots before its pipes are connected
         try:
-            transport, _ = await asyncio.get_running_loop().subprocess_exec(
+            transport, _ = await loop.subprocess_exec(
                 lambda: self._pipes,
                 *launch.argv,
                 stdin=asyncio.subprocess.PIPE if stdin == "pipe" or launch.preamble else asyncio.subprocess.DEVNULL,
