@@ -329,9 +329,11 @@ class FileJournal:
         if self._stalled:
             self._stalled = False
             log.warning("the disk has space again", message=f"{self._path} is written again; nothing was lost")
-        waiting = self._waiting
+        waiting, done = self._waiting, list[asyncio.Future[None]]()
         while waiting and waiting[0][0] <= seq:
-            _, _, future = heapq.heappop(waiting)
+            done.append(heapq.heappop(waiting)[2])
+        # The last line first: behind it an agent waits for its prompt, behind the first the receipt of the message.
+        for future in reversed(done):
             if not future.done():
                 future.set_result(None)
 

@@ -1,15 +1,12 @@
 """Makes the clients of one process. They share what Discord counts for all of them: the pace of IDENTIFY, and a ban."""
 
-import asyncio
 from pathlib import Path
 from typing import Self
 
-import aiohttp
 import msgspec
 
 from fairlead.channels.discord.gateway.client import GatewayClient, IdentifyPace, point_at
 from fairlead.channels.discord.outbound.api_ban import ApiBan
-from fairlead.kit.processor import yield_processor
 from fairlead.settings import Settings
 
 
@@ -34,16 +31,5 @@ class ClientMaker(msgspec.Struct, frozen=True, kw_only=True):
             self.pace,
             self.application_id,
             heartbeat_timeout_sec=self.heartbeat_timeout_sec,
-            http_trace=self._trace(),
+            http_trace=self.ban.trace(),
         )
-
-    def _trace(self) -> aiohttp.TraceConfig:
-        """Sees each request of a client."""
-        trace = self.ban.trace()
-        trace.on_request_chunk_sent.append(_yield_to_receiver)
-        return trace
-
-
-async def _yield_to_receiver(*_: object) -> None:
-    """aiohttp says so just before it gives the last of a request to the system."""
-    asyncio.get_running_loop().call_soon(yield_processor)

@@ -9,6 +9,7 @@ import discord.http
 
 from fairlead.channels.discord.outbound.access_watch import AccessWatch
 from fairlead.channels.discord.outbound.card_buttons import CardButtonId, add_card_button
+from fairlead.channels.discord.outbound.json_body import JsonBody
 from fairlead.channels.discord.outbound.mentions import ringing
 from fairlead.channels.discord.outbound.question_buttons import build_buttons
 from fairlead.channels.discord.outbound.rest import RestCalls
@@ -170,8 +171,15 @@ async def _post(client: discord.Client, outgoing: OutgoingMessage, content: dict
     if reference := _reference(outgoing, channel_id):
         given["message_reference"] = reference.to_message_reference_dict()
     with discord.http.handle_message_parameters(**given, nonce=outgoing.nonce, flags=flags) as parameters:
-        made = await client.http.send_message(channel_id, params=parameters)
+        if parameters.files:
+            made = await client.http.send_message(channel_id, params=parameters)
+        else:
+            made = await client.http.request(_route_of(channel_id), data=JsonBody(parameters.payload))
     return str(made["id"])
+
+
+def _route_of(channel_id: int) -> discord.http.Route:
+    return discord.http.Route("POST", "/channels/{channel_id}/messages", channel_id=channel_id)
 
 
 def countdown_line(deadline: str) -> str:
