@@ -75,9 +75,11 @@ AgentState = Literal["Created", "Active", "Prompting", "Closed"]
 
 
 class AgentInfo(msgspec.Struct, frozen=True, kw_only=True):
-    """The process behind a session, as its runtime describes it."""
+    """The process behind a session, as its runtime describes it. `starts_at_once` is of an agent that `starts_with_prompt`:
+    no process of the turn before is left that the next one has to wait for."""
 
     state: AgentState = "Closed"
+    starts_at_once: bool = False
     model: str = ""
     models: tuple[str, ...] = ()
     mode: str = ""

@@ -40,6 +40,9 @@ class CleanUps:
         self._tasks = OwnedTasks(f"clean-up of {runtime}")
         self._by_session: dict[str, _CleanUp] = {}
 
+    def are_left(self, session_key: str) -> bool:
+        return session_key in self._by_session
+
     async def until_done(self, session_key: str) -> None:
         """Returns when nothing is left of the session's earlier turns."""
         while (clean_up := self._by_session.get(session_key)) is not None:

@@ -332,10 +332,10 @@ class FileJournal:
         waiting, done = self._waiting, list[asyncio.Future[None]]()
         while waiting and waiting[0][0] <= seq:
             done.append(heapq.heappop(waiting)[2])
-        # The last line first: behind it an agent waits for its prompt, behind the first the receipt of the message.
-        for future in reversed(done):
-            if not future.done():
-                future.set_result(None)
+        if done:
+            # Who waits for the last line acts on it: an agent gets its prompt. The message's receipt comes a step later.
+            _wake(done.pop())
+            self._loop.call_soon(_wake, *done)
 
     def on_stalled(self) -> None:
         if not self._stalled:
@@ -353,3 +353,9 @@ class FileJournal:
             if not future.done():
                 future.set_exception(self._broken)
         self._on_broken(self._broken)
+
+
+def _wake(*waiting: asyncio.Future[None]) -> None:
+    for future in waiting:
+        if not future.done():
+            future.set_result(None)

@@ -125,20 +125,25 @@ class Scheduler:
     def _begin(self, job_id: JobId, owner: TaskOwner) -> None:
         job = self._ledger.state.jobs[job_id]
         runtime = self._runtime_of(job)
-        starts_first = False
-        if job.awaits_hand_over and runtime.describe(job.session_key).state == "Active":
-            # The agent waits for its prompt already, so the start and the hand-over share one sync.
-            self._ledger.apply_now(HandOver(job_id))
-            self._ledger.let_turn_get_ready()
-        elif job.awaits_hand_over and runtime.capabilities.starts_with_prompt:
-            self._ledger.let_turn_get_ready()
-        elif job.awaits_hand_over and not runtime.capabilities.is_remote:
-            self._ledger.let_agent_start()
-            starts_first = True
         turn = self._make_turn(job, runtime)
-        if not starts_first:
-            turn.note_unchanged_files()
+        self._get_ready(turn, runtime)
         owner.start(self.watch_over(turn), name=job_id)
+
+    def _get_ready(self, turn: Turn, runtime: Runtime) -> None:
+        """What is noted in the step of the start shares its sync: the files, and the hand-over if the agent has its
+        prompt as soon as that is on disk. Where anything else is waited for, a crash meanwhile must not leave a job
+        that was called handed over and never was."""
+        if not turn.job.awaits_hand_over or runtime.capabilities.is_remote:
+            turn.note_unchanged_files()
+            return
+        agent = runtime.describe(turn.job.session_key)
+        if agent.state != "Active" and not runtime.capabilities.starts_with_prompt:
+            self._ledger.let_agent_start()
+            return
+        turn.note_unchanged_files()
+        if turn.has_all_for_its_prompt and (agent.state == "Active" or agent.starts_at_once):
+            self._ledger.apply_now(HandOver(turn.job.job_id))
+        self._ledger.let_turn_get_ready()
 
     def _runtime_of(self, job: Job) -> Runtime:
         runtime = self._runtimes.get(job.runtime or "")

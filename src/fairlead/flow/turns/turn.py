@@ -114,6 +114,11 @@ class Turn:
         self._has_first_snapshot = self._snapshots.note_unchanged(self.job)
 
     @property
+    def has_all_for_its_prompt(self) -> bool:
+        """The snapshot of its start is there, and nothing has to be fetched or read from the disk."""
+        return self._has_first_snapshot and not self.job.attachments and not self.job.prompt_blob
+
+    @property
     def outlives_daemon(self) -> bool:
         """It runs on another machine, and goes on there while no daemon listens."""
         return self._runtime.capabilities.is_remote
@@ -273,9 +278,7 @@ class Turn:
             return
         if handed_over.events:
             self._ledger.let_sync_begin()
-            await self._ledger.until_all_durable()
-        else:
-            await self._ledger.until_durable(self._started_seq)
+        await self._ledger.until_all_durable()
 
     async def _take_first_snapshot(self) -> None:
         if not self._has_looked_at_files:

@@ -439,7 +439,12 @@ class ClaudeRuntime:
         if process is None or process.is_dead:
             one_shot = self._one_shots.get(session_key)
             state = "Closed" if one_shot is None or one_shot.has_ended else "Prompting"
-            return AgentInfo(state=state, mode=self._modes.get(session_key), modes=self._offered_modes)
+            return AgentInfo(
+                state=state,
+                starts_at_once=one_shot is None and not self._clean_ups.are_left(session_key),
+                mode=self._modes.get(session_key),
+                modes=self._offered_modes,
+            )
         info = process.protocol.info
         return AgentInfo(
             state="Prompting" if process.is_in_turn else "Active",
