@@ -75,8 +75,8 @@ AgentState = Literal["Created", "Active", "Prompting", "Closed"]
 
 
 class AgentInfo(msgspec.Struct, frozen=True, kw_only=True):
-    """The process behind a session, as its runtime describes it. `starts_at_once` is of an agent that `starts_with_prompt`:
-    no process of the turn before is left that the next one has to wait for."""
+    """The process behind a session, as its runtime describes it. Of a runtime that `starts_with_prompt`,
+    `starts_at_once` says that no process of an earlier turn is left, for which the next one would have to wait."""
 
     state: AgentState = "Closed"
     starts_at_once: bool = False

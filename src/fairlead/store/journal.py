@@ -333,8 +333,10 @@ class FileJournal:
         while waiting and waiting[0][0] <= seq:
             done.append(heapq.heappop(waiting)[2])
         if done:
-            # Who waits for the last line acts on it: an agent gets its prompt. The message's receipt comes a step later.
+            # The last line is mostly the one upon which somebody acts: an agent gets its prompt. Receipts of earlier
+            # lines come one step later.
             _wake(done.pop())
+        if done:
             self._loop.call_soon(_wake, *done)
 
     def on_stalled(self) -> None:

@@ -2,13 +2,16 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 
 from fairlead.core.engine import EngineEvent, HandingOver, Invocation, TurnEnded
-from fairlead.core.events import JobRequeued
+from fairlead.core.events import JobHandedOver, JobRequeued, JobStarted, TreeSnapshotTaken
+from fairlead.ports import AgentInfo
 from fairlead.testing.runtime import AgentLog
 from tests.flow.harness import Agent, run_flow, virtually
+from tests.flow.work_trees.harness import make_trees
 
 pytestmark = pytest.mark.req("A16")
 
@@ -57,6 +60,82 @@ async def test_a_job_whose_agent_was_only_being_started_is_first_in_its_queue_ag
         assert (await flow.ended(second.job_id)).state == "success"
         assert given == ["first", "second"]
         assert [fact.job_id for fact in flow.facts(JobRequeued)] == [first.job_id]
+
+
+class ReadyAgent(Agent):
+    """Its process waits for a prompt, or starts with it; `info` is what its runtime says of it."""
+
+    def __init__(self, info: AgentInfo, given: list[str], **can: Any) -> None:
+        async def play(invocation: Invocation) -> AsyncIterator[EngineEvent]:
+            yield HandingOver()
+            given.append(invocation.prompt)
+            yield TurnEnded("done")
+
+        super().__init__(play, hand_over="told", gets_ready=True, **can)
+        self._info = info
+
+    def describe(self, session_key: str) -> AgentInfo:
+        return self._info
+
+
+WAITS = AgentInfo(state="Active")
+STARTS_AT_ONCE = AgentInfo(starts_at_once=True)
+STARTS_LATER = AgentInfo()
+
+
+@pytest.mark.req("A8")
+@pytest.mark.parametrize(
+    ("info", "starts_with_prompt"), [(WAITS, False), (STARTS_AT_ONCE, True)], ids=["it waits", "it starts with it"]
+)
+@virtually
+async def test_the_hand_over_to_an_agent_that_is_ready_is_noted_with_the_start(
+    info: AgentInfo, starts_with_prompt: bool
+):
+    trees = make_trees(**{"a.py": "old\n"})
+    trees.is_quick = True
+    given: list[str] = []
+    agent = ReadyAgent(info, given, starts_with_prompt=starts_with_prompt)
+    async with run_flow(runtimes=[agent], trees=trees) as flow:
+        await flow.answered("first")
+        await flow.until(lambda: not flow.state.open_trees)
+        flow.writer.held = True
+        saying = asyncio.ensure_future(flow.say("second"))
+        await asyncio.sleep(0)
+        [running] = flow.state.running
+        assert not flow.state.jobs[running].awaits_hand_over
+        await asyncio.sleep(60)
+        assert given == ["first"]  # nothing is durable yet
+        flow.writer.release()
+        await flow.ended((await saying).job_id)
+        assert given == ["first", "second"]
+        noted = [
+            type(fact) for fact in flow.facts(JobStarted, TreeSnapshotTaken, JobHandedOver) if fact.job_id == running
+        ]
+        assert noted[:3] == [JobStarted, TreeSnapshotTaken, JobHandedOver]
+
+
+@pytest.mark.req("A8")
+@pytest.mark.parametrize(
+    ("info", "starts_with_prompt"),
+    [(WAITS, False), (STARTS_AT_ONCE, True), (STARTS_LATER, True)],
+    ids=["it waits", "it starts with it", "a process of the turn before is left"],
+)
+@virtually
+async def test_a_job_whose_agent_was_ready_and_whose_snapshot_was_still_taken_runs_again(
+    info: AgentInfo, starts_with_prompt: bool
+):
+    trees = make_trees(**{"a.py": "old\n"})
+    trees.latency = lambda: 5.0
+    given: list[str] = []
+    async with run_flow(runtimes=[ReadyAgent(info, given, starts_with_prompt=starts_with_prompt)], trees=trees) as flow:
+        said = await flow.say("hello")
+        await asyncio.sleep(1)
+        assert flow.state.running == [said.job_id]
+        assert flow.state.jobs[said.job_id].awaits_hand_over
+        disk = flow.disk
+    async with run_flow(disk=disk, runtimes=[ReadyAgent(info, given)], life=1) as flow:
+        assert (await flow.ended(said.job_id)).state == "success"
+        assert given == ["hello"]
 
 
 @pytest.mark.req("A8")

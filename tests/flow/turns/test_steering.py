@@ -116,14 +116,15 @@ async def test_a_text_that_the_agent_refuses_waits_and_the_words_are_kept():
 async def test_a_refused_text_that_a_person_gives_again_before_the_refusal_is_written_is_settled_each_time():
     async with run_flow() as flow:
         first = await running(flow, "first\n/alone 10")
-        text = (await flow.say("!now")).job_id
         again: list[asyncio.Future[object]] = []
 
         def ask_again() -> None:
-            if not again and flow.state.jobs[text].steering_reason == "refused":
-                again.append(asyncio.ensure_future(flow.command(SteerTurn(asked_by="900", job_id=text))))
+            refused = [job_id for job_id, job in flow.state.jobs.items() if job.steering_reason == "refused"]
+            if refused and not again:
+                again.append(asyncio.ensure_future(flow.command(SteerTurn(asked_by="900", job_id=refused[0]))))
 
         with flow.flow.ledger.call_on_change(ask_again):
+            text = (await flow.say("!now")).job_id
             assert (await flow.ended(first)).state == "success"
             assert (await flow.ended(text)).state == "success"
         assert [declined.reason for declined in flow.facts(e.SteeringDeclined)] == ["refused", "refused"]

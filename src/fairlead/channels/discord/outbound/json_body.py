@@ -1,4 +1,4 @@
-"""The body of a request for which somebody waits: encoded once, and the receiver may read it as soon as it is written."""
+"""The body of a request that somebody waits for: its receiver runs as soon as it is written."""
 
 from typing import Any
 
