@@ -75,11 +75,11 @@ AgentState = Literal["Created", "Active", "Prompting", "Closed"]
 
 
 class AgentInfo(msgspec.Struct, frozen=True, kw_only=True):
-    """The process behind a session, as its runtime describes it. Of a runtime that `starts_with_prompt`,
-    `starts_at_once` says that no process of an earlier turn is left, for which the next one would have to wait."""
+    """The process behind a session, as its runtime describes it. `takes_prompt_at_once` says that its runtime knows of
+    nothing that the next prompt would have to wait for: a process waits for it, or may start with it."""
 
     state: AgentState = "Closed"
-    starts_at_once: bool = False
+    takes_prompt_at_once: bool = False
     model: str = ""
     models: tuple[str, ...] = ()
     mode: str = ""

@@ -24,6 +24,10 @@ class WorkTrees(Protocol):
     """A project is named by its directory. Everything about one project happens in the order of the calls. Raises
     FairleadError: E_SNAPSHOT for what has no reason of its own, E_DISK_FULL, E_SNAPSHOT_GONE."""
 
+    def takes_snapshots(self, project_path: str) -> bool:
+        """False where there is never one."""
+        ...
+
     async def snapshot(
         self, project_path: str, label: str, *, limit_sec: float | None = None, begins: str = ""
     ) -> TreeSnapshot | None:
@@ -66,6 +70,9 @@ class WorkTrees(Protocol):
 
 
 class _NoTrees:  # where there is no git: every method of the port, and no snapshot
+    def takes_snapshots(self, *_: object, **__: object) -> bool:
+        return False
+
     async def snapshot(self, *_: object, **__: object) -> TreeSnapshot | None:
         return None
 

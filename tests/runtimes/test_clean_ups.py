@@ -57,12 +57,12 @@ async def test_the_answer_comes_while_the_process_is_still_there(stage: StayingS
 async def test_a_session_whose_process_is_still_there_cannot_start_its_next_turn_at_once(tmp_path: Path):
     stage = StayingStage("claude per turn", tmp_path)
     async with closing(stage.staying_runtime()) as runtime:
-        assert runtime.describe("s").starts_at_once
+        assert runtime.describe("s").takes_prompt_at_once
         await end_of(runtime, stage.turn("s"))
-        assert not runtime.describe("s").starts_at_once
-        assert runtime.describe("other").starts_at_once
+        assert not runtime.describe("s").takes_prompt_at_once
+        assert runtime.describe("other").takes_prompt_at_once
         await runtime.end_session("s", "kill")
-        assert runtime.describe("s").starts_at_once
+        assert runtime.describe("s").takes_prompt_at_once
 
 
 async def test_the_next_turn_of_the_session_waits_until_the_process_is_gone_and_another_session_does_not(

@@ -145,6 +145,25 @@ async def test_a_line_is_waited_for_no_longer_than_its_own_sync_even_if_others_w
     await journal.aclose()
 
 
+async def test_who_waited_last_goes_first_and_nobody_is_forgotten(tmp_path: Path):
+    """A turn gives its agent the prompt before the receipt of the message is shown."""
+    _, journal = open_journal(tmp_path, REAL_DISK, JournalWriter())
+    went: list[str] = []
+
+    async def wait(who: str, seq: int) -> None:
+        await journal.until_durable(seq)
+        went.append(who)
+
+    async with asyncio.TaskGroup() as group:
+        for who, seq in (("receipt", 3), ("history", 1), ("prompt", 3)):
+            group.create_task(wait(who, seq))
+        await asyncio.sleep(0)
+        for number in range(1, 4):
+            journal.append(TS, number, seen(number))
+    assert went == ["prompt", "history", "receipt"]
+    await journal.aclose()
+
+
 async def test_what_one_step_appends_is_written_with_one_sync(tmp_path: Path):
     """A message, the start of its job and the hand-over: whoever waits for the last one waits for one sync."""
     disk = TroubledDisk()

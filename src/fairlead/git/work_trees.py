@@ -50,6 +50,9 @@ class GitWorkTrees:
         self._locks: dict[str, asyncio.Lock] = {}
         self._in_files: set[str] = set()
 
+    def takes_snapshots(self, project_path: str) -> bool:  # noqa: ARG002 - the port's shape
+        return True
+
     async def snapshot(
         self, project_path: str, label: str, *, limit_sec: float | None = None, begins: str = ""
     ) -> TreeSnapshot | None:

@@ -196,9 +196,8 @@ class OwnedProcess:
 
     async def _start(self, launch: ChildLaunch, cwd: Path, stdin: Literal["pipe", "empty"]) -> None:
         loop = asyncio.get_running_loop()
-        loop.call_soon(
-            yield_processor
-        )  # the child is there one step from now, and boots before its pipes are connected
+        # The child is there one step from now, and may boot before its pipes are connected.
+        loop.call_soon(yield_processor)
         try:
             transport, _ = await loop.subprocess_exec(
                 lambda: self._pipes,

@@ -19,6 +19,9 @@ class TreesAcross:
         self._local = local
         self._machines = machines
 
+    def takes_snapshots(self, project_path: str) -> bool:
+        return bool(machine_of(project_path)) or self._local.takes_snapshots(project_path)
+
     async def snapshot(
         self, project_path: str, label: str, *, limit_sec: float | None = None, begins: str = ""
     ) -> TreeSnapshot | None:

@@ -333,8 +333,8 @@ class FileJournal:
         while waiting and waiting[0][0] <= seq:
             done.append(heapq.heappop(waiting)[2])
         if done:
-            # The last line is mostly the one upon which somebody acts: an agent gets its prompt. Receipts of earlier
-            # lines come one step later.
+            # The latest to wait is the one who acts on a fact, mostly: an agent gets its prompt. Who only tells
+            # people of it, as the receipt of a message does, waited before, and is woken one step later.
             _wake(done.pop())
         if done:
             self._loop.call_soon(_wake, *done)

@@ -30,6 +30,9 @@ class FakeTrees:
         self._commits: dict[str, Files] = {}
         self._last: dict[str, TreeSnapshot] = {}
 
+    def takes_snapshots(self, project_path: str) -> bool:  # noqa: ARG002 - the port's shape
+        return True
+
     async def snapshot(
         self, project_path: str, label: str, *, limit_sec: float | None = None, begins: str = ""
     ) -> TreeSnapshot | None:

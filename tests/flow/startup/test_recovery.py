@@ -78,8 +78,8 @@ class ReadyAgent(Agent):
         return self._info
 
 
-WAITS = AgentInfo(state="Active")
-STARTS_AT_ONCE = AgentInfo(starts_at_once=True)
+WAITS = AgentInfo(state="Active", takes_prompt_at_once=True)
+STARTS_AT_ONCE = AgentInfo(takes_prompt_at_once=True)
 STARTS_LATER = AgentInfo()
 
 
@@ -112,6 +112,22 @@ async def test_the_hand_over_to_an_agent_that_is_ready_is_noted_with_the_start(
             type(fact) for fact in flow.facts(JobStarted, TreeSnapshotTaken, JobHandedOver) if fact.job_id == running
         ]
         assert noted[:3] == [JobStarted, TreeSnapshotTaken, JobHandedOver]
+
+
+@pytest.mark.req("A8")
+@virtually
+async def test_where_no_snapshots_are_taken_nothing_is_waited_for():
+    given: list[str] = []
+    async with run_flow(runtimes=[ReadyAgent(WAITS, given)]) as flow:
+        await flow.answered("first")
+        flow.writer.held = True
+        saying = asyncio.ensure_future(flow.say("second"))
+        await asyncio.sleep(0)
+        [running] = flow.state.running
+        assert not flow.state.jobs[running].awaits_hand_over
+        flow.writer.release()
+        await flow.ended((await saying).job_id)
+        assert given == ["first", "second"]
 
 
 @pytest.mark.req("A8")

@@ -61,7 +61,8 @@ async def test_two_turns_of_a_real_agent(tmp_path: Path, name: str):
         assert [words_of(events[-1]) for events in (first, second)] == said_in(name)
         assert len(only(ResumeKeyFound, first)) == 1
         assert [len(only(UsageReported, events)) for events in (first, second)] == [1, 1]
-        assert runtime.describe("s").state == "Active"
+        info = runtime.describe("s")
+        assert (info.state, info.takes_prompt_at_once) == ("Active", True)
     unread = [event.text for event in only(Diagnostic, [*first, *second])]
     assert [words for words in unread if "_auth/status_update" not in words] == []
 

@@ -68,7 +68,8 @@ async def test_two_turns_share_a_process(stage: ReplayStage):
     async with closing(stage.runtime_of(TWO_TURNS)) as runtime:
         first = await run(runtime, turn_for(stage, "s"))
         second = await run(runtime, turn_for(stage, "s", resume_key=key_in(first), job_id="job_2"))
-        assert runtime.describe("s").state == "Active"
+        info = runtime.describe("s")
+        assert (info.state, info.takes_prompt_at_once) == ("Active", True)
 
     assert [event.text for event in (first[-1], second[-1]) if isinstance(event, TurnEnded)] == [
         "ECHO users=1 images=0 toolresults=0 last=first",

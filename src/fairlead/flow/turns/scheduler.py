@@ -130,9 +130,9 @@ class Scheduler:
         owner.start(self.watch_over(turn), name=job_id)
 
     def _get_ready(self, turn: Turn, runtime: Runtime) -> None:
-        """What is noted in the step of the start shares its sync: the files, and the hand-over if the agent has its
-        prompt as soon as that is on disk. Where anything else is waited for, a crash meanwhile must not leave a job
-        that was called handed over and never was."""
+        """What is noted in the step of the start shares its sync: the files, and the hand-over if the agent gets its
+        prompt as soon as that is on disk. Where anything else is waited for, the turn notes the hand-over behind it: a
+        crash meanwhile must leave a job that runs again by itself."""
         if not turn.job.awaits_hand_over or runtime.capabilities.is_remote:
             turn.note_unchanged_files()
             return
@@ -141,7 +141,7 @@ class Scheduler:
             self._ledger.let_agent_start()
             return
         turn.note_unchanged_files()
-        if turn.has_all_for_its_prompt and (agent.state == "Active" or agent.starts_at_once):
+        if agent.takes_prompt_at_once and turn.has_all_for_its_prompt:
             self._ledger.apply_now(HandOver(turn.job.job_id))
         self._ledger.let_turn_get_ready()
 

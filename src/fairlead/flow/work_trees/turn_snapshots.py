@@ -108,8 +108,11 @@ class TurnSnapshots:
         return self._orders.setdefault(project_path, asyncio.Lock())
 
     def note_unchanged(self, job: Job) -> bool:
-        """Whether the snapshot of the start was to be had at once: the files are as in the last one, and no turn
-        before this one still waits for its end, in which the changes of this one would count."""
+        """Whether the turn need not wait for the snapshot of its start: there is never one here, or it was to be had at
+        once. Then the files are as in the last one, and no turn before this one still waits for its end, in which the
+        changes of this one would count."""
+        if not self._trees.takes_snapshots(job.project_path):
+            return True
         undos = _overlapping(self._undos, job.project_path)
         if any(lock.locked() for lock in (*undos, self._order(job.project_path))) or self._ends.get(job.project_path):
             return False

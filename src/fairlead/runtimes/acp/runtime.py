@@ -339,6 +339,9 @@ class AcpRuntime:
         is_own = process is not None and bool(process.session_id)
         return AgentInfo(
             state="Closed" if process is None else process.state,
+            takes_prompt_at_once=process is not None
+            and process.state == "Active"
+            and not self._clean_ups.are_left(session_key),
             model=facts.model if is_own else "",
             models=facts.models,
             mode=(facts.mode if is_own else "") or self._modes.get(session_key, ""),

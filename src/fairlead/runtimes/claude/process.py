@@ -342,7 +342,7 @@ class ClaudeProcess:
         process = await self._until_started()
         try:
             if not self._has_initialized:
-                await process.write(wire.request_line(INITIALIZE, {"subtype": "initialize", "hooks": None}))
+                line = wire.request_line(INITIALIZE, {"subtype": "initialize", "hooks": None}) + line
                 self._has_initialized = True
             await process.write(line)
         except StdinStuck as fault:

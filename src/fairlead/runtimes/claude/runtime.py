@@ -436,18 +436,20 @@ class ClaudeRuntime:
 
     def describe(self, session_key: str) -> AgentInfo:
         process = self._process_of(session_key)
+        is_clean = not self._clean_ups.are_left(session_key)
         if process is None or process.is_dead:
             one_shot = self._one_shots.get(session_key)
             state = "Closed" if one_shot is None or one_shot.has_ended else "Prompting"
             return AgentInfo(
                 state=state,
-                starts_at_once=one_shot is None and not self._clean_ups.are_left(session_key),
+                takes_prompt_at_once=is_clean and one_shot is None and self.capabilities.starts_with_prompt,
                 mode=self._modes.get(session_key),
                 modes=self._offered_modes,
             )
         info = process.protocol.info
         return AgentInfo(
             state="Prompting" if process.is_in_turn else "Active",
+            takes_prompt_at_once=is_clean and not process.is_in_turn,
             model=info.model,
             models=info.models,
             mode=self._modes.get(session_key),
