@@ -145,7 +145,7 @@ async def test_a_line_is_waited_for_no_longer_than_its_own_sync_even_if_others_w
     await journal.aclose()
 
 
-async def test_who_waited_last_goes_first_and_nobody_is_forgotten(tmp_path: Path):
+async def test_who_waited_last_goes_first(tmp_path: Path):
     """A turn gives its agent the prompt before the receipt of the message is shown."""
     _, journal = open_journal(tmp_path, REAL_DISK, JournalWriter())
     went: list[str] = []
@@ -160,7 +160,7 @@ async def test_who_waited_last_goes_first_and_nobody_is_forgotten(tmp_path: Path
         await asyncio.sleep(0)
         for number in range(1, 4):
             journal.append(TS, number, seen(number))
-    assert went == ["prompt", "history", "receipt"]
+    assert went == ["prompt", "receipt", "history"]
     await journal.aclose()
 
 

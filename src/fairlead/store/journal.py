@@ -332,12 +332,11 @@ class FileJournal:
         waiting, done = self._waiting, list[asyncio.Future[None]]()
         while waiting and waiting[0][0] <= seq:
             done.append(heapq.heappop(waiting)[2])
-        if done:
-            # The latest to wait is the one who acts on a fact, mostly: an agent gets its prompt. Who only tells
-            # people of it, as the receipt of a message does, waited before, and is woken one step later.
-            _wake(done.pop())
-        if done:
-            self._loop.call_soon(_wake, *done)
+        # The latest to wait is mostly the one who acts on a fact: an agent gets its prompt. The receipt of a message,
+        # which only tells people of it, waited before. All are woken in this step: what they append shares a sync.
+        for future in reversed(done):
+            if not future.done():
+                future.set_result(None)
 
     def on_stalled(self) -> None:
         if not self._stalled:
@@ -355,9 +354,3 @@ class FileJournal:
             if not future.done():
                 future.set_exception(self._broken)
         self._on_broken(self._broken)
-
-
-def _wake(*waiting: asyncio.Future[None]) -> None:
-    for future in waiting:
-        if not future.done():
-            future.set_result(None)
