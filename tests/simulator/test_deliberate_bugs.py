@@ -90,6 +90,17 @@ def hand_the_prompt_over_and_write_it_down_afterwards(patch):
     patch.setattr(Turn, "_hand_over", hand_over)
 
 
+@caught_by("the journal does not know that it was handed over | times")
+def give_an_agent_that_waits_its_prompt_before_the_hand_over_is_durable(patch):
+    hand_over = Turn._hand_over
+
+    async def hasty(self, *told):
+        if self.job.awaits_hand_over:
+            await hand_over(self, *told)
+
+    patch.setattr(Turn, "_hand_over", hasty)
+
+
 @caught_by("is called unknown, and its agent never had the prompt")
 def call_every_interrupted_job_unknown(patch):
     def mark(state, command, now, limits):

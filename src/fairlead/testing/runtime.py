@@ -144,7 +144,7 @@ class AgentLog:
 
 class ScriptedRuntime:
     """ports.Runtime. Without a `script` it plays what the prompt says. With `starts_in`, an agent takes so many seconds
-    to start, and only then gets its prompt."""
+    to start, and only then gets its prompt; if it `stays`, it waits for the next prompt of its session."""
 
     def __init__(
         self,
@@ -154,12 +154,15 @@ class ScriptedRuntime:
         script: Script | None = None,
         life: int = 0,
         starts_in: Callable[[], float] | None = None,
+        stays: bool = False,
         records: SessionRecords = NO_RECORDS,
     ) -> None:
         self._log = log
         self._script = script
         self._life = life
         self._starts_in = starts_in
+        self._stays = stays
+        self._waiting: set[str] = set()
         self._player = EchoRuntime()
         self._job_of: dict[str, str] = {}
         self._is_unplugged = False
@@ -192,7 +195,9 @@ class ScriptedRuntime:
         )
         if self._starts_in is not None:
             yield Ready()
-            await asyncio.sleep(self._starts_in())
+            if invocation.session_key not in self._waiting:
+                await asyncio.sleep(self._starts_in())
+            self._waiting.discard(invocation.session_key)
             yield HandingOver()
         if self._is_unplugged:
             return
@@ -208,6 +213,8 @@ class ScriptedRuntime:
         finally:
             if not self._is_unplugged:
                 self._log.end(invoked)
+                if self._stays:
+                    self._waiting.add(invocation.session_key)
 
     def _apply_script(self, invocation: Invocation) -> Invocation:
         if self._script is None:
@@ -254,9 +261,13 @@ class ScriptedRuntime:
         return self._player.watch_agent_turns()
 
     def describe(self, session_key: str) -> AgentInfo:
-        return self._player.describe(session_key)
+        info = self._player.describe(session_key)
+        if session_key not in self._waiting:
+            return info
+        return msgspec.structs.replace(info, state="Active", takes_prompt_at_once=True)
 
     async def end_session(self, session_key: str, how: Literal["stop", "kill"]) -> None:
+        self._waiting.discard(session_key)
         await self._player.end_session(session_key, how)
 
     async def check(self) -> RuntimeHealth:

@@ -111,7 +111,12 @@ class SimulatedMachine:
         self._reports: tuple[str, ...] = ()
         self.chat = SimulatedChat(world)
         starts = Random(f"{world.seed}/starts/{world.lives}")
-        self._agent = ScriptedRuntime(world.agents, life=world.lives, starts_in=lambda: starts.expovariate(1 / 5))
+        self._agent = ScriptedRuntime(
+            world.agents,
+            life=world.lives,
+            starts_in=lambda: starts.expovariate(1 / 5),
+            stays=Random(f"{world.seed}/stays/{world.lives}").random() < 0.5,
+        )
         self._catalogue = SimulatedCatalogue({"echo": self._agent}, self._make_runtime)
         self.config = ConfigFile(STATE, disk=world.disk, offload=self._offload)
         self._tidying = Tidying((STATE, STATE / BLOBS_NAME, STATE / INDEX_NAME), disk=world.disk, offload=self._offload)
