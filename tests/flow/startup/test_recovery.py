@@ -4,11 +4,14 @@ import asyncio
 from collections.abc import AsyncIterator
 from typing import Any
 
+import msgspec
 import pytest
 
 from fairlead.core.engine import EngineEvent, HandingOver, Invocation, TurnEnded
 from fairlead.core.events import JobHandedOver, JobRequeued, JobStarted, TreeSnapshotTaken
-from fairlead.ports import AgentInfo
+from fairlead.core.inbound import Attachment
+from fairlead.core.views import JobView
+from fairlead.ports import AgentInfo, Blobs
 from fairlead.testing.runtime import AgentLog
 from tests.flow.harness import Agent, run_flow, virtually
 from tests.flow.work_trees.harness import make_trees
@@ -152,6 +155,39 @@ async def test_a_job_whose_agent_was_ready_and_whose_snapshot_was_still_taken_ru
     async with run_flow(disk=disk, runtimes=[ReadyAgent(info, given)], life=1) as flow:
         assert (await flow.ended(said.job_id)).state == "success"
         assert given == ["hello"]
+
+
+class SlowFetcher:
+    """The file comes after so many seconds, as a copy of no bytes at all."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self.blobs: Blobs | None = None
+
+    async def fetch(self, job: JobView) -> tuple[Attachment, ...]:
+        assert self.blobs is not None
+        await asyncio.sleep(self._seconds)
+        blob = await self.blobs.put(b"bytes")
+        return tuple(msgspec.structs.replace(attachment, blob=blob) for attachment in job.attachments)
+
+
+@pytest.mark.req("A8")
+@virtually
+async def test_a_job_whose_agent_was_ready_and_whose_file_was_still_fetched_runs_again():
+    given: list[str] = []
+    slow, quick = SlowFetcher(30), SlowFetcher(0)
+    picture = Attachment(name="a.png", media_type="image/png", size=5, url="http://127.0.0.1/a.png")
+    async with run_flow(runtimes=[ReadyAgent(WAITS, given)], fetchers={"chat": slow}) as flow:
+        slow.blobs = flow.blobs
+        said = await flow.say("look", attachments=(picture,))
+        await asyncio.sleep(1)
+        assert flow.state.running == [said.job_id]
+        assert flow.state.jobs[said.job_id].awaits_hand_over
+        disk = flow.disk
+    async with run_flow(disk=disk, runtimes=[ReadyAgent(WAITS, given)], fetchers={"chat": quick}, life=1) as flow:
+        quick.blobs = flow.blobs
+        assert (await flow.ended(said.job_id)).state == "success"
+        assert given == ["look"]
 
 
 @pytest.mark.req("A8")
